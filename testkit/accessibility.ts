@@ -1,4 +1,4 @@
-// axe-core's findings for a page as it stands in the browser: in both colour schemes, at desktop and phone width.
+// Checks a page as it stands in the browser with axe-core: in both colour schemes, at desktop and phone width.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';

@@ -160,7 +160,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
         log,
         figures: () => gateway.figures(),
       });
-      await (await consoleSite)?.site.answer(request, response);
+      (await consoleSite)?.site.answer(request, response);
     },
   });
   const tls = certificate && { trusted: certificate.pair.certificate, connectionPerRequest: true };

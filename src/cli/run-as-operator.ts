@@ -101,7 +101,7 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
     ...SIGNER,
     consoleUrl: consoleUrlOf(settings),
-    demoToFollow: async (username) => demoFileToUpdate(database, await key(), settings.dataDir, username),
+    demoFileToUpdate: async (username) => demoFileToUpdate(database, await key(), settings.dataDir, username),
   };
 }
 

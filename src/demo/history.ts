@@ -8,7 +8,7 @@ import { addTradedDebits } from '../directdebit/traded-items.js';
 import { journal } from '../journal/journal.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { REVIEW_CARDS_AGAIN } from '../payments/cards/card-destruction.sql.js';
-import type { DemoEvent, DemoSettlementEntry } from '../payments/demo-transactions.js';
+import type { DemoEvent, DemoSettlementEntry } from '../payments/demo-transaction.js';
 import { addDemoTransactions, existingDays, reserveAudits } from '../payments/demo-transactions.js';
 import { acquirerReferences } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';

@@ -1,5 +1,5 @@
 // Turns a generated transaction into its row, with the card or account sealed if it would still be there.
-import type { DemoTransaction } from '../payments/demo-transactions.js';
+import type { DemoTransaction } from '../payments/demo-transaction.js';
 import { attestedWords, paymentDetailsPlace } from '../payments/transaction.js';
 import type { Audit, MerchantId } from '../values/ids.js';
 import { cents } from '../values/money.js';

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import { Latency } from '../console/latency.js';
 import { Live } from '../console/live.js';
-import { PageFiles } from '../console/page-files.js';
+import { readPageFiles } from '../console/page-files.js';
 import { ROUTES } from '../console/routes/routes.js';
 import { ConsoleSite } from '../console/site.js';
 import { ClientAddresses } from '../http/authentication.js';
@@ -92,7 +92,7 @@ export async function openConsole({
       }),
       log,
     };
-    const site = new ConsoleSite(parts, await PageFiles.read(), ROUTES);
+    const site = new ConsoleSite(parts, await readPageFiles(), ROUTES);
     return {
       site,
       database,

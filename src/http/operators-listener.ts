@@ -21,8 +21,8 @@ export interface Page {
 
 /** Serves every path that has no page. */
 export interface Site {
-  /** Handles any method, and never rejects. */
-  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Handles any method, and never throws. */
+  answer(request: IncomingMessage, response: ServerResponse): void;
 }
 
 export interface ListenerOptions {
@@ -66,7 +66,7 @@ export async function listenForOperators(options: ListenerOptions): Promise<Oper
       return send(request, response, said(421, 'call this listener by localhost or its address'));
     const page = byPath.get((request.url ?? '/').split('?', 1)[0] as string);
     const site = options.site();
-    if (page === undefined && site !== undefined) return void site.answer(request, response);
+    if (page === undefined && site !== undefined) return site.answer(request, response);
     void answerOf(byPath, page, request).then((answer) => send(request, response, answer));
   };
   const limits = {

@@ -20,6 +20,7 @@ import { type AnswerServices, JSON_TYPE, receive, refuse, send } from './answers
 import { type AuthenticationServices, knownCaller, provenCaller, refusedLogIn } from './authentication.js';
 import { makeServer, receivedAfter } from './connection-queue.js';
 import { type ConnectionFigures, Connections } from './connections.js';
+import { NO_SCHEMAS } from './no-schemas.js';
 import { addPages, type PageServices } from './pages.js';
 import { refusing } from './refused-connections.js';
 import { acceptedSocket, type CertificatePair, contextOptions, FailedHandshakes } from './tls.js';
@@ -46,10 +47,6 @@ export interface HttpServer {
 
 const KEEP_ALIVE_MS = 75_000;
 
-function noSchemas(): never {
-  throw new Error('a route has a schema for Fastify');
-}
-
 export function buildServer(services: ServerServices): HttpServer {
   const connections = new Connections(services.maxConnections, services.log);
   const turns = new Turns(() => services.searchFence.now);
@@ -61,8 +58,7 @@ export function buildServer(services: ServerServices): HttpServer {
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',
-    // No route gives Fastify a schema: its schema compilers take longer to load than Fastify itself.
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    schemaController: NO_SCHEMAS,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384, querystringParser: parseQuery },
     rewriteUrl: ({ url = '/' }) => originForm(url),

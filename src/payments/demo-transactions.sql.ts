@@ -12,7 +12,7 @@ import {
   text,
 } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
-import type { DemoEvent, DemoSettlementEntry, DemoTransaction } from './demo-transactions.js';
+import type { DemoEvent, DemoSettlementEntry, DemoTransaction } from './demo-transaction.js';
 import { INTO_SETTLEMENT } from './status.sql.js';
 
 /** Nobody else assigns these audits. */

@@ -1,7 +1,8 @@
 // Past transactions, for the demo alone: stored as already ended, with events and settlement entries. Nothing of it goes to an
 // acquirer. Callers use only days on which nothing has settled, or the open day.
 import type { Queryable } from '../postgres/database.js';
-import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
+import type { OrganisationId } from '../values/ids.js';
+import type { DemoEvent, DemoSettlementEntry, DemoTransaction } from './demo-transaction.js';
 import {
   ADD_DEMO_EVENTS,
   ADD_DEMO_SETTLEMENT,
@@ -13,40 +14,6 @@ import {
   HOLD_SETTLEMENT_DAYS,
   RESERVE_AUDITS,
 } from './demo-transactions.sql.js';
-import type { Transaction } from './transaction.js';
-
-/** A past transaction, as the demo makes it up. */
-export interface DemoTransaction extends Omit<Transaction, 'kvps' | 'pricing' | 'prepared'> {
-  readonly decidedMs: number | undefined;
-  readonly tokenId: TokenId | undefined;
-  readonly userId: number;
-  readonly completedCents: number;
-  readonly resolveAttempts: number;
-  readonly resolveAtMs: number | undefined;
-  readonly version: number;
-  readonly sealed: Buffer | undefined;
-  readonly keyVersion: number | undefined;
-  readonly attestation: Buffer | undefined;
-}
-
-/** An event. */
-export interface DemoEvent {
-  readonly organisationId: OrganisationId;
-  readonly merchantId: MerchantId;
-  readonly audit: Audit;
-  readonly version: number;
-  readonly type: string;
-  readonly atMs: number;
-  readonly userId: number;
-}
-
-/** A settlement entry. */
-export interface DemoSettlementEntry {
-  readonly traded: DemoTransaction;
-  readonly day: string;
-  readonly type: string;
-  readonly cents: number;
-}
 
 export interface ExistingDays {
   readonly days: readonly string[];
