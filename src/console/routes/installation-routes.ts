@@ -1,14 +1,16 @@
 // Routes for the keys of the installation.
+import { MAX_INTEGER } from '../../api/limits.js';
 import { Type } from '../../api/typebox.js';
 import { type KeyRotation, rewrapKeys } from '../../installation/keys.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import { type Outward, outward } from '../../values/snake-case.js';
 import { taskNamed } from '../all-tasks.js';
-import { ID } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
 
-const OF_MERCHANT = Type.Object({ merchant: Type.Optional(ID) });
+const OF_MERCHANT = Type.Object({
+  merchant: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_INTEGER })),
+});
 
 /** Whoever is of one organisation names a merchant of it. */
 function merchantOf({ fence }: Pick<Call, 'fence'>, merchant: number | undefined): number | undefined {

@@ -12,7 +12,6 @@ import { outward } from '../../values/snake-case.js';
 import { DAY_PATTERN, isDay } from '../../values/time.js';
 import { taskNamed } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
-import { TEXT } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, Download, fileRoute, type Route, route } from '../route.js';
 
@@ -71,7 +70,7 @@ export const SETTLEMENT_ROUTES: readonly Route[] = [
       body: Type.Object({
         date: Type.String({ pattern: DAY_PATTERN, format: 'calendar-day' }),
         acquirer: Type.String({ maxLength: 64 }),
-        note: TEXT,
+        note: Type.String({ maxLength: 256 }),
         open: Type.Integer({ minimum: 1 }),
       }),
     },
