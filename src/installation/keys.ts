@@ -183,7 +183,11 @@ export const KEYS = {
       scope: 'installation',
       route: 'GET /keys',
       input: {},
-      run: ({ database, settings }) => showKeys(database, settings.dataKeyLimits),
+      run: async ({ database, settings, means }: WithKey) => {
+        // Refused where the key-encryption key cannot be used, as every command about keys is.
+        await means.provider();
+        return showKeys(database, settings.dataKeyLimits);
+      },
     }),
     task({
       name: 'keys rotate',
