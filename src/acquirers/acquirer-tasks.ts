@@ -1,19 +1,14 @@
 // Links to acquirers, as the operator adds them, changes them, looks at them and tries them. This room owns their table.
 import { type JournalAction, journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
+import { FLAG, fileContent, type Kind, NUMBER, TEXT } from '../tasks/kinds.js';
+import { type Doing, needed, nullable, optional, task } from '../tasks/task.js';
 import type { Mode } from '../values/mode.js';
-import { refuse } from '../values/refusal.js';
+import { type FieldProblem, refuse } from '../values/refusal.js';
+import { lines, table } from '../values/text-table.js';
 import { sydneyTimestamp } from '../values/time.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import type { WrappedRows } from '../vault/keys/wrapped-rows.js';
-import {
-  type AcquirerChange,
-  checkAcquirer,
-  checkedMacKeys,
-  DEFAULTS,
-  hostOf,
-  type NewAcquirer,
-} from './acquirer-rules.js';
 import {
   ADD_ACQUIRER,
   ALL_MAC_KEYS,
@@ -27,9 +22,9 @@ import {
   UNSEEN_AT_ACQUIRERS,
 } from './acquirer-tasks.sql.js';
 import { type AcquirerRow, lineOf, readAcquirer, readAcquirers } from './configured.js';
-import { DEFAULT_DIALECT } from './iso8583/dialects/dialects.js';
-import { macKeysContext, openMacs, wrapMacKeys } from './iso8583/mac-keys.js';
-import { type Trial, tryHost } from './iso8583/trial.js';
+import { DEFAULT_DIALECT, DIALECT_NAMES } from './iso8583/dialects/dialects.js';
+import { macKeysContext, openMacs, readMacKeys, wrapMacKeys } from './iso8583/mac-keys.js';
+import { tryHost } from './iso8583/trial.js';
 import {
   conditionOf,
   type GatewayOfLink,
@@ -38,7 +33,28 @@ import {
   runningGateways,
 } from './running-gateways.js';
 
-export interface AcquirerView {
+/** What can be changed afterwards. `null` takes away. */
+export interface AcquirerChange {
+  readonly address?: string | undefined;
+  readonly tls?: boolean | undefined;
+  /** Certificates in PEM. */
+  readonly trusted?: string | null | undefined;
+  readonly dialect?: string | undefined;
+  readonly connections?: number | undefined;
+  readonly institution?: string | null | undefined;
+  readonly deadlineMs?: number | undefined;
+  /** In hexadecimal, as they stand in a file: one for both ways, or that for sending and that for receiving. */
+  readonly macKeys?: string | null | undefined;
+}
+
+export interface NewAcquirer extends AcquirerChange {
+  readonly name: string;
+  readonly address: string;
+  /** A link is test or live from the beginning, and for good. */
+  readonly test?: boolean | undefined;
+}
+
+interface AcquirerView {
   readonly name: string;
   readonly kind: 'iso8583';
   readonly mode: Mode;
@@ -61,7 +77,7 @@ export interface ListedAcquirer extends AcquirerView, LinkCondition {
   readonly gatewaysFailing: number;
 }
 
-export interface AcquirerDetails extends AcquirerView, LinkCondition {
+interface AcquirerDetails extends AcquirerView, LinkCondition {
   /** By which the two sides compare their keys. */
   readonly sendingKeyCheckValue: string | null;
   readonly receivingKeyCheckValue: string | null;
@@ -74,9 +90,16 @@ export interface AcquirerDetails extends AcquirerView, LinkCondition {
   readonly routedMerchants: readonly number[];
 }
 
-export interface AcquirerTrial extends Trial {
-  readonly name: string;
-}
+const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+const RESERVED = ['simulator', 'simulated-bank', 'directdebit', 'none'];
+const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]{1,253})):([0-9]{1,5})$/;
+const INSTITUTION = /^[0-9]{1,11}$/;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
+// Without what was given: it may be a key.
+const MAC_KEYS =
+  'MAC keys are 32 hexadecimal digits: one key for both ways, or one for sending and, on the next line, one for receiving';
+const DEFAULTS = { connections: 1, deadlineMs: 10_000 };
+const LIMITS = { connections: [1, 32], deadlineMs: [100, 120_000] } as const;
 
 /** For the rotation of the key-encryption key. */
 export const WRAPPED_MAC_KEYS: WrappedRows = {
@@ -122,16 +145,19 @@ export async function listAcquirers(database: Queryable): Promise<ListedAcquirer
     const connected = gatewaysOf(row, running);
     const gatewaysSignedOn = connected.filter(({ signedOn }) => signedOn > 0).length;
     const gatewaysFailing = connected.filter(({ failingFor }) => failingFor > 0).length;
+    const { name, ...settings } = viewOf(row);
+    // How it does comes first: the table is wide.
     return {
-      ...viewOf(row),
-      ...{ gateways: running.length, gatewaysSignedOn, gatewaysFailing },
+      name,
       ...conditionOf(connected),
+      ...settings,
+      ...{ gateways: running.length, gatewaysSignedOn, gatewaysFailing },
     };
   });
 }
 
 /** An order that its host had never seen when it acknowledged the reversal: worth a look when the books are compared. */
-export interface UnseenOrder {
+interface UnseenOrder {
   readonly acquirer: string;
   readonly organisationId: number;
   readonly merchantId: number;
@@ -161,7 +187,6 @@ export async function unseenOrders(database: Database, name: string | undefined)
 
 export async function showAcquirer(
   database: Database,
-  _: string,
   provider: KeyProvider,
   name: string,
 ): Promise<AcquirerDetails> {
@@ -226,9 +251,9 @@ export async function testAcquirer(
   operator: string,
   provider: KeyProvider,
   name: string,
-): Promise<AcquirerTrial> {
+) {
   const row = await found(database, name);
-  const line = await lineOf(row, provider, { onNews: () => {} });
+  const line = await lineOf(row, provider, { onConnectionEvent: () => {} });
   const trial = await tryHost(line).catch((error: Error) =>
     refuse('acquirer_does_not_answer', { acquirer: name, reason: error.message }),
   );
@@ -305,3 +330,198 @@ function journalAcquirer(
   const how = [mode, address, dialect, ...(tls ? ['TLS'] : []), ...(mac ? ['MAC'] : []), ...more];
   return journal(connection, { actor, action, detail: `${name}: ${how.join(', ')}` });
 }
+
+/** Every problem at once. */
+function checkAcquirer(wish: AcquirerChange & { readonly name?: string }): void {
+  const problems: FieldProblem[] = [];
+  const { name, address, dialect, institution, macKeys, trusted } = wish;
+  const wrong = (field: keyof typeof wish, rule: string) => problems.push({ field, rule });
+  if (name !== undefined && (!NAME.test(name) || RESERVED.includes(name)))
+    wrong('name', `takes 1 to 32 small letters, digits, _ and -, and is none of ${RESERVED.join(', ')}`);
+  if (address !== undefined && !isAddress(address))
+    wrong('address', 'takes a host and a port, such as host.example:5001');
+  if (dialect !== undefined && !DIALECT_NAMES.includes(dialect))
+    wrong('dialect', `takes one of ${DIALECT_NAMES.join(', ')}`);
+  for (const field of ['connections', 'deadlineMs'] as const) {
+    const [least, most] = LIMITS[field];
+    const number = wish[field];
+    if (number !== undefined && !(Number.isInteger(number) && number >= least && number <= most))
+      wrong(field, `takes a whole number from ${least} to ${most}`);
+  }
+  if (isGiven(institution) && !INSTITUTION.test(institution)) wrong('institution', 'takes 1 to 11 digits');
+  if (isGiven(macKeys) && readMacKeys(macKeys) === undefined) wrong('macKeys', MAC_KEYS);
+  if (isGiven(trusted) && !CERTIFICATE.test(trusted)) wrong('trusted', 'takes certificates in PEM');
+  if (problems.length > 0) refuse('acquirer_not_allowed', { problems });
+}
+
+function isGiven(text: string | null | undefined): text is string {
+  return text !== undefined && text !== null;
+}
+
+/** Of a text that was checked. */
+function checkedMacKeys(text: string): Buffer {
+  const keys = readMacKeys(text);
+  if (keys === undefined) throw new Error('MAC keys that were not checked');
+  return keys;
+}
+
+function isAddress(text: string): boolean {
+  const port = Number(ADDRESS.exec(text)?.[3] ?? 0);
+  return port >= 1 && port <= 65_535;
+}
+
+function hostOf(address: string): Pick<AcquirerRow, 'host' | 'port'> {
+  const [, bracketed, plain = '', port] = ADDRESS.exec(address) ?? [];
+  return { host: bracketed ?? plain, port: Number(port) };
+}
+
+const LINK = needed(TEXT, '<name>', 'the link');
+const ADDRESS_OF_HOST = ['--address <host:port>', 'where the host is'] as const;
+const TLS = ['--tls', 'connect with TLS'] as const;
+
+/** On the console there is no other. */
+const KIND: Kind<string> = {
+  ...TEXT,
+  read: (text) => (text === 'iso8583' ? text : undefined),
+  mustBe: 'It must be iso8583.',
+};
+
+/** `isNew`: of a link that has no settings yet. Those of another can be taken away. */
+function settings({ isNew }: { readonly isNew: boolean }) {
+  const unless = (value: string | number) => (isNew ? ` (default: ${value})` : '');
+  const range = ([least, most]: readonly [number, number]) => `${least} to ${most}`;
+  const without = (flag: string, help: string) => (isNew ? {} : { without: [flag, help] as const });
+  return {
+    dialect: optional(
+      TEXT,
+      '--dialect <name>',
+      `how it spells ISO 8583: ${DIALECT_NAMES.join(', ')}${unless(DEFAULT_DIALECT)}`,
+    ),
+    connections: optional(
+      NUMBER,
+      '--connections <n>',
+      `how many connections each gateway process keeps, ${range(LIMITS.connections)}${unless(DEFAULTS.connections)}`,
+    ),
+    institution: nullable(
+      TEXT,
+      '--institution <id>',
+      'the acquiring institution, field 32 of messages: up to 11 digits',
+      without('--no-institution', 'send no institution any more'),
+    ),
+    deadlineMs: optional(
+      NUMBER,
+      '--deadline <ms>',
+      `how long to wait for an answer, ${range(LIMITS.deadlineMs)}${unless(DEFAULTS.deadlineMs)}`,
+    ),
+    macKeys: nullable(
+      fileContent(256),
+      '--mac-key-file <file>',
+      'a file with the MAC key, 32 hexadecimal digits, or with one for sending and one for receiving',
+      { ...without('--no-mac', 'send and expect no MACs any more'), excludes: '--no-mac' },
+    ),
+    trusted: nullable(
+      fileContent(),
+      '--tls-ca-file <file>',
+      'a file with certificates in PEM, trusted in place of the usual ones',
+      without('--no-tls-ca-file', 'trust the usual certificates again'),
+    ),
+  };
+}
+
+type WithKey = Doing<{ provider(): Promise<KeyProvider> }>;
+
+/** The merchants of all organisations share links. */
+export const ACQUIRERS = {
+  name: 'acquirer',
+  help: 'the links to acquirers, over which cards are paid',
+  tasks: [
+    task({
+      name: 'acquirer add',
+      help: 'add a link; gateways connect within a second or two',
+      role: 'administrator',
+      scope: 'installation',
+      route: 'POST /acquirers',
+      fresh: true,
+      input: {
+        name: needed(TEXT, '<name>', 'what the link is called'),
+        kind: needed(KIND, '--kind <kind>', 'what it speaks: iso8583', { only: 'command' }),
+        address: needed(TEXT, ...ADDRESS_OF_HOST),
+        test: optional(FLAG, '--test', 'for test merchants; without it the link is live, and stays so'),
+        tls: optional(FLAG, ...TLS),
+        ...settings({ isNew: true }),
+      },
+      run: async ({ database, actor, means }: WithKey, wish) =>
+        addAcquirer(database, actor, await means.provider(), wish),
+      says: ({ name, mode, address }) => `Acquirer ${name} added, ${mode}, at ${address}.`,
+    }),
+    task({
+      name: 'acquirer set',
+      help: 'change a link; gateways finish what they have sent, and connect anew',
+      role: 'administrator',
+      scope: 'installation',
+      route: 'POST /acquirers/:name',
+      fresh: true,
+      input: {
+        name: LINK,
+        address: optional(TEXT, ...ADDRESS_OF_HOST),
+        tls: optional(FLAG, ...TLS, { without: ['--no-tls', 'connect without TLS'] }),
+        ...settings({ isNew: false }),
+      },
+      run: async ({ database, actor, means }: WithKey, { name, ...change }) =>
+        setAcquirer(database, actor, await means.provider(), name, change),
+      says: ({ name, address }) => `Acquirer ${name} changed; it is at ${address}.`,
+    }),
+    task({
+      name: 'acquirer remove',
+      help: 'remove a link that no merchant pays over, and where nothing is in doubt',
+      role: 'administrator',
+      scope: 'installation',
+      route: 'POST /acquirers/:name/remove',
+      fresh: true,
+      input: { name: LINK },
+      run: ({ database, actor }, { name }) => removeAcquirer(database, actor, name),
+      says: ({ name }) => `Acquirer ${name} removed.`,
+    }),
+    task({
+      name: 'acquirer list',
+      help: 'list the links, whether each is up, since when not, and why not',
+      role: 'viewer',
+      scope: 'installation',
+      route: 'GET /acquirers',
+      input: {},
+      run: ({ database }) => listAcquirers(database),
+    }),
+    task({
+      name: 'acquirer show',
+      help: 'show a link, the check values of its MAC keys, who pays over it, and which gateways are signed on',
+      role: 'viewer',
+      scope: 'installation',
+      route: 'GET /acquirers/:name',
+      input: { name: LINK },
+      run: async ({ database, means }: WithKey, { name }) =>
+        showAcquirer(database, await means.provider(), name),
+      says: ({ gateways, ...link }) =>
+        `${lines(link)}\n\n${gateways.length === 0 ? 'No gateway runs.' : table(gateways)}`,
+    }),
+    task({
+      name: 'acquirer unseen',
+      help: 'list what a host had never seen when its reversal was acknowledged: look for these in the acquirer’s own books',
+      role: 'viewer',
+      scope: 'installation',
+      input: { name: optional(TEXT, '[name]', 'the link (default: all of them)') },
+      run: ({ database }, { name }) => unseenOrders(database, name),
+    }),
+    task({
+      name: 'acquirer test',
+      help: 'connect, sign on and echo, beside the gateways, and say how long it took',
+      role: 'operator',
+      scope: 'installation',
+      route: 'POST /acquirers/:name/test',
+      input: { name: LINK },
+      run: async ({ database, actor, means }: WithKey, { name }) =>
+        testAcquirer(database, actor, await means.provider(), name),
+      says: ({ name, signOnMs, echoMs }) =>
+        `Signed on to ${name} after ${signOnMs} ms; an echo took ${echoMs} ms.`,
+    }),
+  ],
+} as const;

@@ -1,37 +1,12 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
-import { CLOCK } from '../clock/clock-tasks.js';
-import { DEMO } from '../demo/history.js';
-import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
-import { EVENTS } from '../events/feed.js';
-import { FIGURES } from '../figures/figures-check.js';
-import { KEYS } from '../installation/keys.js';
-import { RESTORED } from '../installation/restored.js';
-import { JOURNAL } from '../journal/journal-tasks.js';
-import { MERCHANTS } from '../organisations/merchants.js';
-import { ORGANISATIONS } from '../organisations/organisations.js';
-import { ROUTES } from '../organisations/routing/route-tasks.js';
-import { SURCHARGES } from '../organisations/surcharges.js';
-import { USERS } from '../organisations/users/users.js';
-import { ARCHIVE } from '../payments/archive.js';
-import { SETTLEMENT } from '../settlement/settlement-tasks.js';
+import { TASK_GROUPS } from '../console/all-tasks.js';
+import { GATEWAY_GROUPS } from '../gateway/gateway-tasks.js';
+import { readSettings } from '../gateway/settings/settings.js';
 import { PROGRAM_VERSION } from '../values/program.js';
-import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
+import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
-import { addBackupCommands } from './installation/backup.js';
-import { addDistributeCommand } from './installation/distribute.js';
-import { addDoctorCommand } from './installation/doctor.js';
-import { addMigrateCommand } from './installation/migrate.js';
-import { addOperatorCommands } from './installation/operators.js';
-import { addProbeCommand } from './installation/probe.js';
-import { addServeCommand } from './installation/serve.js';
-import { wantsJson } from './output.js';
-import { addAcquirerCommands } from './payments/acquirer.js';
-import { addCardCommands } from './payments/cards.js';
-import { addTransactionCommands } from './payments/transaction.js';
-import { addApprovalCommands } from './payments/transaction-operations.js';
-import { addVaultCommands } from './payments/vault.js';
-import { addVaultMovingCommands } from './payments/vault-moving.js';
+import { jsonOption, wantsJson } from './output.js';
 import { addTasks } from './task-commands.js';
 
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
@@ -71,34 +46,21 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
     );
 
   // In the order in which `--help` lists them.
-  addServeCommand(program);
-  addProbeCommand(program);
-  addDoctorCommand(program);
-  addMigrateCommand(program);
-  addDistributeCommand(program);
-  addBackupCommands(program, PROGRAM_VERSION);
-  addTasks(program, RESTORED);
-  addTasks(program, ARCHIVE);
-  addTasks(program, ORGANISATIONS);
-  addTasks(program, MERCHANTS);
-  addTasks(program, USERS);
-  addAcquirerCommands(program);
-  addTasks(program, ROUTES);
-  addTransactionCommands(program);
-  addApprovalCommands(program);
-  addVaultCommands(program);
-  addVaultMovingCommands(program);
-  addTasks(program, CLOCK);
-  addTasks(program, SURCHARGES);
-  addTasks(program, DIRECT_DEBIT);
-  addTasks(program, SETTLEMENT);
-  addTasks(program, WEBHOOKS);
-  addTasks(program, KEYS);
-  addCardCommands(program);
-  addOperatorCommands(program);
-  addTasks(program, JOURNAL);
-  addTasks(program, EVENTS);
-  addTasks(program, FIGURES);
-  addTasks(program, DEMO);
+  addServe(program);
+  for (const group of [...GATEWAY_GROUPS, ...TASK_GROUPS]) addTasks(program, group);
   return program;
+}
+
+function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the gateway')
+    .addOption(jsonOption())
+    .action(async (options) => {
+      const settings = readSettings();
+      // Loaded only here: the other commands need neither the HTTP server nor the calendar, and start in half the time.
+      const { serve } = await import('../gateway/serve.js');
+      outputMayBreak();
+      await serve(settings, options);
+    });
 }

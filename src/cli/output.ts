@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import { outward } from '../values/snake-case.js';
 import { table } from '../values/text-table.js';
 import { refuseContradictions } from './contradictions.js';
-import { asCommand } from './running-command.js';
 
 /** What a command has to show for itself. */
 export type Output =
@@ -26,7 +25,7 @@ export function printing<Given extends unknown[]>(
 ): void {
   refuseContradictions(command);
   command.addOption(jsonOption()).action(async (...given: unknown[]) => {
-    const output = await asCommand(command, () => work(...(given as Given)));
+    const output = await work(...(given as Given));
     const stream = 'value' in output && output.toStderr ? process.stderr : process.stdout;
     stream.write(`${command.opts().json ? forProgram(output) : forPerson(output)}\n`);
   });

@@ -1,12 +1,12 @@
 // Commands that follow from tasks: their arguments, options and help, and what they print.
 import { readFile } from 'node:fs/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Means } from '../console/all-tasks.js';
 import type { Field, Task, TaskGroup } from '../tasks/task.js';
 import { unreadable } from '../values/whole-file.js';
 import { repeatable } from './contradictions.js';
-import { operateTask } from './operator.js';
 import { printing } from './output.js';
+import { operateTask } from './run-as-operator.js';
 
 export function addTasks(program: Command, { name, help = '', tasks }: TaskGroup<Means>): void {
   const [only] = tasks;
@@ -23,7 +23,7 @@ function describe(command: Command, task: Task<Means>): void {
   const fields = Object.entries(task.input).filter(([, { only }]) => only !== 'console');
   command.description(task.help);
   for (const [, field] of fields)
-    if (isArgument(field)) command.argument(field.flag, field.help, readerOf(field), field.default);
+    if (isArgument(field)) command.addArgument(argumentOf(field));
     else for (const option of optionsOf(field)) command.addOption(option);
   printing(command, async () => {
     const given = Object.fromEntries(
@@ -41,6 +41,12 @@ function describe(command: Command, task: Task<Means>): void {
 
 function isArgument({ flag }: Field): boolean {
   return !flag.startsWith('-');
+}
+
+function argumentOf(field: Field): Argument {
+  const { kind } = field;
+  const argument = new Argument(field.flag, field.help).default(field.default);
+  return kind.choices === undefined ? argument.argParser(readerOf(field)) : argument.choices(kind.choices);
 }
 
 /** The second one, if there is one, takes away what the first one sets. */
@@ -69,9 +75,12 @@ function argumentIn(command: Command, { flag }: Field): unknown {
 }
 
 function optionIn(command: Command, field: Field): unknown {
-  const [value, taken] = optionsOf(field).map((option) => givenFor(command, option.attributeName()));
+  const [option, without] = optionsOf(field) as [Option, Option?];
+  const value = givenFor(command, option.attributeName());
   if (value === true && field.preset !== undefined) return field.kind.read(field.preset);
-  return field.isNullable && (value === false || taken === false) ? null : value;
+  // `--no-…` is given as false.
+  const isTaken = without !== undefined && givenFor(command, without.attributeName()) === !without.negate;
+  return field.isNullable && isTaken ? null : value;
 }
 
 /** Commander says true where an option has a `--no-…` and neither was given. */

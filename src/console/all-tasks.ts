@@ -1,25 +1,37 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
+import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { FIGURES_OF_DAY } from '../figures/today.js';
+import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
+import { DISTRIBUTE } from '../installation/distribution.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
+import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
-import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
+import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
-import { type DemoFollowing, USERS } from '../organisations/users/users.js';
+import { type DemoFollowing, USERS } from '../organisations/users/user-tasks.js';
 import { ARCHIVE } from '../payments/archive.js';
+import { CARDS } from '../payments/cards/card-tasks.js';
+import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
+import { TRANSACTIONS_CHANGED, TRANSACTIONS_SEEN } from '../payments/transaction-tasks.js';
+import type { Queryable } from '../postgres/database.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
+import type { DestroyCards } from '../vault/customers.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
+import { VAULT } from '../vault/moving/vault-moving-tasks.js';
+import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
@@ -32,26 +44,49 @@ export interface Means extends DemoFollowing {
   /** For voids, refunds and completions. */
   requests(): Promise<RequestMeans>;
   webhooks(): Promise<WebhookMeans>;
+  /** Of a customer who is deleted. */
+  readonly destroyCards: DestroyCards;
   /** How long a link is waited for. */
   readonly acquirerDeadlineMs: number;
+  /** Signs the journal of a database that was restored into this folder. Undefined where the key is not at hand. */
+  readonly signerIfAvailable: (database: Queryable, dataDir: string) => Promise<EntrySigner | undefined>;
   /** Where operators find the console, without a slash at its end. */
   readonly consoleUrl: string;
 }
 
+/** Of the room of payments, and of figures. */
+export const TRANSACTIONS = {
+  name: 'transaction',
+  help: 'transactions, and what is in doubt',
+  tasks: [...TRANSACTIONS_SEEN, FIGURES_OF_DAY, ...TRANSACTIONS_CHANGED],
+} as const;
+
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
+  DISTRIBUTE,
+  BACKUP,
+  RESTORE,
+  COUNTERS,
   RESTORED,
   ARCHIVE,
   ORGANISATIONS,
   MERCHANTS,
   USERS,
+  ACQUIRERS,
   ROUTES,
+  TRANSACTIONS,
+  APPROVALS,
+  CUSTOMERS,
+  TOKENS,
+  VAULT,
   CLOCK,
   SURCHARGES,
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,
   KEYS,
+  CARDS,
+  OPERATORS,
   JOURNAL,
   EVENTS,
   FIGURES,
@@ -62,17 +97,15 @@ export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,
 );
 
-export const PERMISSIONS: readonly Permission[] = [...OTHER_PERMISSIONS, ...TASKS];
-
 type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
 
 /** Who may do the same by its command, for routes that are more than a task. */
-export function taskNamed(name: AnyTask['name']): Permission {
+export function taskNamed(name: TaskName): Permission {
   return TASKS.find((task) => task.name === name) as Permission;
 }
 
 /** The words of commands. */
-export type TaskName = OtherTask | AnyTask['name'];
+export type TaskName = AnyTask['name'];
 
 type InPath<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | InPath<`/${Rest}`>

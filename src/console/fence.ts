@@ -1,8 +1,8 @@
 // The fence of an operator who is limited to an organisation: whatever a request names as `organisation` or `merchant` lies inside it.
 import { MAX_INTEGER } from '../api/limits.js';
-import { organisationOfMerchant } from '../operators/fence.js';
+import { organisationsOf } from '../operators/operator-roles.js';
 import type { Queryable } from '../postgres/database.js';
-import type { MerchantId, OrganisationId } from '../values/ids.js';
+import type { OrganisationId } from '../values/ids.js';
 import { ConsoleProblem } from './problems.js';
 
 export interface Named {
@@ -20,10 +20,10 @@ export async function checkFence(
   if (fence === undefined) return;
   for (const organisation of valuesOf(named, 'organisation'))
     if (numberIn(organisation) !== fence) throw new ConsoleProblem('not_found');
-  for (const merchant of valuesOf(named, 'merchant')) {
-    const owner = await organisationOfMerchant(database, numberIn(merchant) as MerchantId);
-    if (owner !== fence) throw new ConsoleProblem('not_found');
-  }
+  const merchants = valuesOf(named, 'merchant').map(numberIn);
+  if (merchants.length === 0) return;
+  const owners = await organisationsOf(database, { merchants });
+  if (owners.some((owner) => owner !== fence)) throw new ConsoleProblem('not_found');
 }
 
 /** An ID that stands in a path or a query; what is none leads to nothing. */

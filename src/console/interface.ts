@@ -1,16 +1,12 @@
 // What the page and the gateway say to each other: the answer and the body of each route, as types. The page imports this file and
 // nothing else of src/. Paths are below `/console/api`.
-import type { AcquirerDetails, ListedAcquirer } from '../acquirers/acquirer-tasks.js';
 import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
 import type { SessionStage, SignInMethod } from '../operators/operator.js';
-import type { OperatorView } from '../operators/operators.js';
-import type { SessionView } from '../operators/sessions.js';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../operators/sign-in/passkeys.js';
-import type { CardStatus } from '../payments/cards/card-tasks.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
 import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
@@ -150,20 +146,12 @@ export interface ReadRoutes extends TaskRoutes {
   /** Its payments are `GET /transactions` with `organisation` and `customer_id`. */
   'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
-  'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
-  'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
-  'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
   /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */
   'GET /settlement/differences': {
     query: { date?: string; acquirer?: string; all?: string };
     answer: { differences: Outward<DifferenceView>[]; days: Outward<OpenDay>[]; acquirers: string[] };
   };
-  'GET /operators/:name/sessions': {
-    query: Record<string, never>;
-    answer: Omit<Outward<SessionView>, 'current'>[];
-  };
-  'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };
 }
 
 export type Answer<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { answer: infer Given }

@@ -2,7 +2,6 @@
 // dispatcher, the same way for all of them.
 import { Readable } from 'node:stream';
 import type { Static, TSchema } from '../api/typebox.js';
-import { type OtherTask, permissionFor } from '../operators/operator-roles.js';
 import type { Session } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
 import type { OperatorRole, Permission } from '../tasks/task.js';
@@ -86,14 +85,12 @@ interface Common<Path extends string, Body extends TSchema> {
 
 /** Whom a route is for: those who may do a task; or, where no command does the same, by a role. */
 export type Rights =
-  | { readonly permission: Permission; readonly task?: never; readonly role?: never; readonly scope?: never }
-  | { readonly task: OtherTask; readonly permission?: never; readonly role?: never; readonly scope?: never }
+  | { readonly permission: Permission; readonly role?: never; readonly scope?: never }
   | {
       /** The least that an operator must be. */
       readonly role: OperatorRole;
       /** `organisation`: the route keeps within `call.fence`. `installation`: only for operators of the whole installation. */
       readonly scope: 'organisation' | 'installation';
-      readonly task?: never;
       readonly permission?: never;
     };
 
@@ -158,11 +155,11 @@ export function openRoute<const Path extends string, Body extends TSchema>(
 }
 
 /** The least role that a route takes, and whether it concerns one organisation or all. */
-export function needs({ permission, task, role, scope }: RouteOptions): {
+export function needs({ permission, role, scope }: RouteOptions): {
   readonly role: OperatorRole;
   readonly isOfInstallation: boolean;
 } {
-  const needed = permission ?? (task === undefined ? { role, scope } : permissionFor(task));
+  const needed = permission ?? { role, scope };
   return { role: needed.role ?? 'administrator', isOfInstallation: needed.scope === 'installation' };
 }
 

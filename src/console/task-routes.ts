@@ -1,5 +1,6 @@
 // Routes of the console that follow from tasks: what their path, query and body hold is read by the fields of the task.
 import type { TSchema } from '../api/typebox.js';
+import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import type { Kind } from '../tasks/kinds.js';
 import { type Field, namedIn, type Task } from '../tasks/task.js';
 import { outward, snakeCase } from '../values/snake-case.js';
@@ -39,7 +40,9 @@ function schemaOf(fields: readonly (readonly [string, Field])[]): TSchema {
     snakeCase(name),
     isNullable ? { anyOf: [kind.schema, { type: 'null' }] } : kind.schema,
   ]);
-  const required = fields.filter(([, field]) => !field.optional).map(([name]) => snakeCase(name));
+  const required = fields
+    .filter(([, field]) => !field.optional || field.neededByPage)
+    .map(([name]) => snakeCase(name));
   return { type: 'object', properties: Object.fromEntries(properties), required };
 }
 
@@ -84,7 +87,10 @@ function meansOf({ parts, origin }: Call): Means {
     journalKey: async () => journalKey,
     requests: async () => requests,
     webhooks: async () => ({ provider, ...webhooks }),
+    destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs,
+    // No page restores a backup.
+    signerIfAvailable: async () => undefined,
     consoleUrl: origin,
     demoToFollow: async () => undefined,
   };

@@ -181,7 +181,7 @@ export const DEMO = {
           default: DEFAULT_DAYS,
         }),
       },
-      run: async ({ database, actor, means, settings }: Doing<DemoMeans>, { days = DEFAULT_DAYS }) => {
+      run: async ({ database, actor, means, settings }: Doing<DemoMeans>, { days }) => {
         if (!settings.demo || settings.environment === 'production') refuse('demo_absent');
         return fillHistory(database, actor, {
           provider: await means.provider(),

@@ -29,10 +29,7 @@ const DAY_MS = 24 * HOUR_MS;
 const LOOKS = 3;
 
 /** Of the last so many days, up to the hour before this one. */
-async function checkFigures(
-  { database, settings }: Doing,
-  { days = 2 }: { readonly days?: number | undefined },
-) {
+async function checkFigures({ database, settings }: Doing, { days }: { readonly days: number }) {
   const untilMs = Math.floor((await gatewayTime(database)) / HOUR_MS) * HOUR_MS;
   let wrong: WrongFigure[] | undefined;
   for (let look = 0; look < LOOKS && wrong?.length !== 0; look += 1) {

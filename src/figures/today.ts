@@ -11,7 +11,10 @@ import type { TransactionFilter } from '../payments/finding/transaction-search.j
 import { lostTime } from '../payments/processes/lost-time.js';
 import type { Queryable } from '../postgres/database.js';
 import { withShortTimeout } from '../postgres/short-timeout.js';
+import { DAY, ID } from '../tasks/kinds.js';
+import { optional, task } from '../tasks/task.js';
 import type { Mode } from '../values/mode.js';
+import { table } from '../values/text-table.js';
 import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time.js';
 import { type DaySeries, daySeries, emptyAfter, type MinuteRow } from './day-series.js';
 import {
@@ -109,6 +112,22 @@ interface Day {
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
+
+export const FIGURES_OF_DAY = task({
+  name: 'transaction figures',
+  help: 'show a day in figures, beside the same day of the week before',
+  role: 'viewer',
+  scope: 'organisation',
+  input: {
+    date: optional(DAY, '--date <day>', 'a day in Sydney; today if it is not named'),
+    organisation: optional(ID, '--organisation <id>', 'of this organisation', { names: 'organisations' }),
+  },
+  run: ({ database }, wish) => showToday(database, wish),
+  says: ({ date, now, statuses }) => {
+    const rows = statuses.map(({ status, count, weekBefore }) => ({ status, count, weekBefore }));
+    return `${date}, until ${now}\n\n${table(rows)}`;
+  },
+});
 
 /** `latency` comes from the gateways, not the database. */
 export function showToday(

@@ -1,7 +1,7 @@
 // Who may call a gateway: opens the users' key, and reports users whose row does not match its seal.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { Tally } from '../http/observability/tally.js';
+import { LogThrottle } from '../http/observability/log-throttle.js';
 import { ChainKey } from '../journal/blocks.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Callers } from '../organisations/users/callers.js';
@@ -24,7 +24,7 @@ export function openCallers(
   log: Logger,
   onBroken: () => void,
 ): Callers {
-  const broken = new Tally<{ readonly username: string; readonly how: string }>(
+  const broken = new LogThrottle<{ readonly username: string; readonly how: string }>(
     MOST_TOLD,
     ({ username, how }, count) =>
       log.error({ username, how, count }, 'a user is not as it was sealed: refused'),

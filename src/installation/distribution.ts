@@ -4,6 +4,8 @@ import { WAIT_FOR_SERVERS } from '../events/events.sql.js';
 import { DISTRIBUTION, MARK_DISTRIBUTED } from '../payments/processes/distribution.sql.js';
 import { LIVING_PROCESSES } from '../payments/processes/restored.sql.js';
 import type { Database, Statement } from '../postgres/database.js';
+import { count } from '../tasks/kinds.js';
+import { optional, task } from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import {
   CITUS_VERSION,
@@ -22,9 +24,9 @@ import {
 
 /** Counts up whenever what `distribute` does has changed. */
 const CURRENT = 1;
-export const DEFAULT_SHARDS = 32;
+const DEFAULT_SHARDS = 32;
 
-export interface Distributed {
+interface Distributed {
   readonly citus: string;
   readonly shards: number;
   /** That have some of them. */
@@ -121,3 +123,23 @@ async function spreadOver(database: Database): Promise<{ shards: number; servers
     servers: number;
   };
 }
+
+export const DISTRIBUTE = {
+  name: 'distribute',
+  tasks: [
+    task({
+      name: 'distribute',
+      help: 'spread the transactions of organisations over the servers of a Citus cluster; can be run again',
+      scope: 'nobody',
+      on: 'as owner',
+      input: {
+        shards: optional(count(1_024), '--shards <count>', 'how many parts, the first time', {
+          default: DEFAULT_SHARDS,
+        }),
+      },
+      run: ({ database }, { shards }) => distribute(database, shards),
+      says: ({ citus, shards, servers, done }) =>
+        [...done, `Citus ${citus}: ${shards} shards on ${servers} servers.`].join('\n'),
+    }),
+  ],
+} as const;

@@ -56,3 +56,10 @@ export const RECONCILED_SINCE: Statement = {
     CROSS JOIN unnest($1::text[]) AS d(day)
     ORDER BY d.day, l.acquirer`,
 };
+
+export const BACKED_UP_STATE: Statement = {
+  name: '',
+  text: `
+    SELECT (SELECT name FROM schema_migration ORDER BY version DESC LIMIT 1) AS schema, key_proof_key AS "keyEncryptionKey"
+    FROM gateway`,
+};

@@ -228,7 +228,7 @@ export const JOURNAL = {
         ...FILTER,
         limit: optional(count(), '--limit <count>', 'how many at most', { default: 50, onPage: 1_000 }),
       },
-      run: ({ database }, { limit = 50, ...filter }) => readJournal(database, { ...filter, limit }),
+      run: ({ database }, given) => readJournal(database, given),
     }),
     task({
       name: 'journal verify',

@@ -1,96 +1,17 @@
 // What each role of operators may do, on the command line and on the console.
 import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
-import type { NamedThings, OperatorRole, Permission, Scope } from '../tasks/task.js';
+import type { NamedThings, OperatorRole, Permission } from '../tasks/task.js';
 import type { OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import type { SealedOperator } from './operator.js';
 import { ORGANISATIONS_OF_NAMED } from './operators.sql.js';
-
-type Rights = Omit<Permission, 'name'>;
-
-const can = (role: OperatorRole, scope: Scope): Rights => ({ role, scope });
-/** By whoever installs and starts the gateway, with or without a database, with or without operators. */
-const INSTALLING: Rights = { scope: 'nobody' };
-
-/** Tasks that are not declared where their subject is, by the words of their commands. */
-const OTHERS = {
-  serve: INSTALLING,
-  probe: INSTALLING,
-  doctor: INSTALLING,
-  migrate: INSTALLING,
-  distribute: INSTALLING,
-  // There is no database yet that could know operators.
-  restore: INSTALLING,
-  backup: can('administrator', 'installation'),
-  'counters advance': can('administrator', 'installation'),
-
-  // Links are shared by the merchants of all organisations.
-  'acquirer add': can('administrator', 'installation'),
-  'acquirer set': can('administrator', 'installation'),
-  'acquirer remove': can('administrator', 'installation'),
-  'acquirer test': can('operator', 'installation'),
-  'acquirer unseen': can('viewer', 'installation'),
-  'acquirer show': can('viewer', 'installation'),
-  'acquirer list': can('viewer', 'installation'),
-
-  'transaction show': can('viewer', 'organisation'),
-  'transaction list': can('viewer', 'organisation'),
-  'transaction in-doubt': can('viewer', 'organisation'),
-  'transaction find': can('viewer', 'organisation'),
-  'transaction figures': can('viewer', 'organisation'),
-  'transaction void': can('operator', 'organisation'),
-  'transaction refund': can('operator', 'organisation'),
-  'transaction complete': can('operator', 'organisation'),
-  'transaction ask': can('operator', 'organisation'),
-
-  'customer list': can('viewer', 'organisation'),
-  'customer show': can('viewer', 'organisation'),
-  'customer delete': can('operator', 'organisation'),
-  'token deactivate': can('operator', 'organisation'),
-  'token activate': can('operator', 'organisation'),
-  'token delete': can('operator', 'organisation'),
-  'token find': can('viewer', 'organisation'),
-  // Whoever has the key can open every card in the file.
-  'vault export': can('administrator', 'organisation'),
-  'vault import': can('operator', 'organisation'),
-
-  'approval list': can('viewer', 'organisation'),
-  'approval approve': can('operator', 'organisation'),
-  'approval refuse': can('operator', 'organisation'),
-
-  'cards review': can('operator', 'organisation'),
-  'cards status': can('viewer', 'organisation'),
-
-  'operator add': can('administrator', 'organisation'),
-  'operator link': can('administrator', 'organisation'),
-  'operator remove': can('administrator', 'organisation'),
-  // May lift the limit to one organisation.
-  'operator set': can('administrator', 'installation'),
-  'operator sessions': can('administrator', 'organisation'),
-  'operator sign-out': can('administrator', 'organisation'),
-  'operator list': can('viewer', 'installation'),
-} as const satisfies Record<string, Rights>;
-
-export type OtherTask = keyof typeof OTHERS;
 
 /** Who acts: an operator as it was sealed. */
 export type ActingOperator = Pick<SealedOperator, 'name' | 'role' | 'organisationId'>;
 
 /** From the least to the most. */
 const RANKS: Readonly<Record<OperatorRole, number>> = { viewer: 0, operator: 1, administrator: 2 };
-
-export function isOtherTask(words: string): words is OtherTask {
-  return Object.hasOwn(OTHERS, words);
-}
-
-export function permissionFor(name: OtherTask): Permission {
-  return { name, ...OTHERS[name] };
-}
-
-export const OTHER_PERMISSIONS: readonly Permission[] = (Object.keys(OTHERS) as OtherTask[]).map(
-  permissionFor,
-);
 
 export function isAtLeast(role: OperatorRole, least: OperatorRole): boolean {
   return RANKS[role] >= RANKS[least];
@@ -156,7 +77,8 @@ function check(
     refuse('operator_of_another_organisation', { name, organisationId });
 }
 
-async function organisationsOf(
+/** Null for what belongs to the whole installation, or is not there. */
+export async function organisationsOf(
   database: Queryable,
   { organisations, merchants, users, endpoints, operators }: NamedThings,
 ): Promise<(OrganisationId | null)[]> {

@@ -3,13 +3,26 @@
 import { randomBytes } from 'node:crypto';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { isUniqueViolation, type Queryable } from '../postgres/database.js';
-import type { OperatorRole } from '../tasks/task.js';
+import { choice, ID, TEXT } from '../tasks/kinds.js';
+import {
+  type Doing,
+  needed,
+  nullable,
+  OPERATOR_ROLES,
+  type OperatorRole,
+  optional,
+  task,
+} from '../tasks/task.js';
 import { containsCardNumber } from '../values/card.js';
 import type { OrganisationId } from '../values/ids.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import { NO_MEANS, type SealedOperator } from './operator.js';
-import { changeOperator, type OperatorRow } from './operator-rows.js';
-import { isSealedOperator } from './operator-seals.js';
+import {
+  changeOperator,
+  isSealedOperator,
+  NO_MEANS,
+  type OperatorRow,
+  type SealedOperator,
+} from './operator.js';
 import {
   ADD_OPERATOR,
   FIND_OPERATOR,
@@ -18,7 +31,7 @@ import {
   LIST_OPERATORS,
   LOCK_OPERATORS,
 } from './operators.sql.js';
-import { databaseTime, endSessionsOf } from './sessions.js';
+import { databaseTime, endSessionsOf, listSessions, signOutEverywhere } from './sessions.js';
 
 export interface OperatorView {
   readonly name: string;
@@ -231,3 +244,114 @@ function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
     sealed,
   };
 }
+
+const OPERATOR = needed(TEXT, '<name>', 'the operator', { names: 'operators' });
+const ROLE = choice(...OPERATOR_ROLES);
+const MAY = 'what this person may do';
+const OF_ORGANISATION = ['--organisation <id>', 'only of this organisation'] as const;
+
+type WithKey = Doing<{ key(): Promise<CredentialKey>; readonly consoleUrl: string }>;
+
+const linkInWords = ({ link }: OperatorWithLink) =>
+  `The sign-in link is shown only now, and works once, for 15 minutes: ${link}`;
+
+export const OPERATORS = {
+  name: 'operator',
+  help: 'operators are the people who run the gateway',
+  tasks: [
+    task({
+      name: 'operator add',
+      help: 'add an operator and print a sign-in link, once; it works for 15 minutes',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /operators',
+      fresh: true,
+      input: {
+        name: needed(TEXT, '<name>', 'what the journal calls this person'),
+        role: needed(ROLE, '--role <role>', MAY),
+        organisation: optional(ID, ...OF_ORGANISATION, { names: 'organisations' }),
+      },
+      run: async ({ database, actor, means }: WithKey, { name, ...wish }) =>
+        addOperator(database, actor, await means.key(), means.consoleUrl, name, wish),
+      says: (added) => `Operator ${added.name} added. ${linkInWords(added)}`,
+    }),
+    task({
+      name: 'operator list',
+      help: 'list the operators',
+      role: 'viewer',
+      scope: 'installation',
+      route: 'GET /operators',
+      input: {},
+      run: async ({ database, means }: WithKey) => listOperators(database, await means.key()),
+    }),
+    task({
+      name: 'operator link',
+      help: 'print another sign-in link, in place of the one before; it works for 15 minutes',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /operators/:name/link',
+      fresh: true,
+      input: { name: OPERATOR },
+      run: async ({ database, actor, means }: WithKey, { name }) =>
+        linkOperator(database, actor, await means.key(), means.consoleUrl, name),
+      says: linkInWords,
+    }),
+    task({
+      name: 'operator remove',
+      help: 'remove an operator, for good',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /operators/:name/remove',
+      fresh: true,
+      input: { name: OPERATOR },
+      run: async ({ database, actor, means }: WithKey, { name }) =>
+        removeOperator(database, actor, await means.key(), name),
+      says: ({ name }) => `Operator ${name} is removed.`,
+    }),
+    task({
+      name: 'operator set',
+      help: 'give an operator another role or organisation; whoever is signed in is signed out',
+      role: 'administrator',
+      // May lift the limit to one organisation.
+      scope: 'installation',
+      route: 'POST /operators/:name/set',
+      fresh: true,
+      input: {
+        name: OPERATOR,
+        role: optional(ROLE, '--role <role>', MAY),
+        organisation: nullable(ID, ...OF_ORGANISATION, {
+          names: 'organisations',
+          without: ['--whole-installation', 'of all organisations'],
+          excludes: '--whole-installation',
+        }),
+      },
+      run: async ({ database, actor, means }: WithKey, { name, ...change }) =>
+        setOperator(database, actor, await means.key(), name, change),
+      says: ({ name, role }) => `Operator ${name} is ${role} by now.`,
+    }),
+    task({
+      name: 'operator sessions',
+      help: 'list where an operator is signed in to the console',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'GET /operators/:name/sessions',
+      input: { name: OPERATOR },
+      run: async ({ database }, { name }) =>
+        (await listSessions(database, name)).map(({ current: _, ...session }) => session),
+    }),
+    task({
+      name: 'operator sign-out',
+      help: 'end all sessions of an operator on the console',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /operators/:name/sign-out',
+      fresh: true,
+      input: { name: OPERATOR },
+      run: async ({ database, actor }, { name }) => ({
+        name,
+        ended: await signOutEverywhere(database, actor, name),
+      }),
+      says: ({ name, ended }) => `Sessions of ${name} that were ended: ${ended}.`,
+    }),
+  ],
+} as const;

@@ -5,9 +5,15 @@ import { journal } from '../journal/journal.js';
 import { type CredentialKey, sameBytes } from '../organisations/users/credentials.js';
 import type { Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
-import type { SealedOperator, SessionStage, SignInMethod } from './operator.js';
-import type { OperatorRow } from './operator-rows.js';
-import { isSealedOperator, isSealedSession, sealOfSession } from './operator-seals.js';
+import {
+  isSealedOperator,
+  isSealedSession,
+  type OperatorRow,
+  type SealedOperator,
+  type SessionStage,
+  type SignInMethod,
+  sealOfSession,
+} from './operator.js';
 import {
   END_SESSION,
   END_SESSION_BY_ID,

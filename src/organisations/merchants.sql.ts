@@ -39,3 +39,8 @@ export const SUSPEND_MERCHANT: Statement = {
     UPDATE merchant SET suspended_at = CASE WHEN $2 THEN coalesce(suspended_at, now()) END
     WHERE id = $1 RETURNING ${MERCHANT}`,
 };
+
+export const HAS_LIVE_MERCHANT: Statement = {
+  name: '',
+  text: `SELECT FROM merchant WHERE mode = 'live' AND ($1::integer IS NULL OR organisation_id = $1) LIMIT 1`,
+};

@@ -9,6 +9,7 @@ import { Refusal, refuse } from '../values/refusal.js';
 import {
   ADD_MERCHANT,
   FIND_MERCHANT,
+  HAS_LIVE_MERCHANT,
   LIST_MERCHANTS,
   SET_MERCHANT,
   SUSPEND_MERCHANT,
@@ -162,6 +163,11 @@ export async function checkMerchant(database: Queryable, merchant: number | unde
   if (merchant === undefined) return;
   const { count } = await database.query(FIND_MERCHANT, [merchant]);
   if (count === 0) refuse('merchant_not_found', { merchant });
+}
+
+/** Live as soon as one merchant is: of this organisation, or of all. */
+export async function modeOf(database: Queryable, organisation?: OrganisationId): Promise<Mode> {
+  return (await database.query(HAS_LIVE_MERCHANT, [organisation ?? null])).count > 0 ? 'live' : 'test';
 }
 
 /** Undefined where there is nothing to change, or nobody to add it to. */

@@ -52,6 +52,8 @@ export interface Field<Value = unknown> {
   /** How the help writes it. */
   readonly defaultText?: string | undefined;
   readonly names?: keyof NamedThings | undefined;
+  /** Of one that a command can do without. */
+  readonly neededByPage?: boolean | undefined;
   /** Where it can be given, if not everywhere. */
   readonly only?: 'command' | 'console' | undefined;
 }
@@ -140,6 +142,9 @@ type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
 
 /** What tasks need of the settings of the installation. */
 export interface TaskSettings {
+  /** Undefined: the PostgreSQL that comes with the gateway, in the data directory. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
   readonly environment: 'development' | 'production';
   /** Whether the demo is made where there is nothing yet. */
   readonly demo: boolean;
@@ -170,10 +175,15 @@ export interface Doing<Means = unknown> {
   readonly signal: AbortSignal;
 }
 
+/** The same without a database. */
+export type DoingAlone<Means = unknown> = Omit<Doing<Means>, 'database' | 'fence'>;
+
 /** Without a total where nobody knows it. */
 export type Progress = (done: number, total?: number) => void;
 
 export type RoutePath = `${'GET' | 'POST'} /${string}`;
+
+type Ground = 'nothing' | 'any schema' | 'as owner';
 
 /** `route`: of the console. What its path does not name is in the query or in the body. */
 interface Declared<
@@ -186,7 +196,8 @@ interface Declared<
   readonly name: Name;
   /** What the command does, in its help. */
   readonly help: string;
-  readonly role: OperatorRole;
+  /** On what, if not on a current schema with the rights of operators' commands. `as owner`: of the tables. */
+  readonly on?: Ground;
   readonly route?: Route;
   /** For money and keys: on the console the operator has proved who they are within the last five minutes. */
   readonly fresh?: boolean;
@@ -224,7 +235,7 @@ export function task<
 /** Any of them, for what follows from all alike. What is given has to fit its fields, and is what these were read to. */
 export interface Task<Means> extends Permission {
   readonly help: string;
-  readonly role: OperatorRole;
+  readonly on?: Ground;
   readonly route?: RoutePath | undefined;
   readonly fresh?: boolean;
   readonly fenced?: boolean;

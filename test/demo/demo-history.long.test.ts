@@ -125,6 +125,6 @@ test('demo fill again, and for more days → what has settled stays as it is, an
 test('demo fill beside a live merchant → refused', async () => {
   await json('merchant add Real --organisation 1 --live');
   expect(await refusal('demo fill')).toBe(
-    'there is a live merchant here: made-up trade has no place beside real payments',
+    'there is a live merchant here: made-up trade must not mix with real payments',
   );
 });

@@ -89,7 +89,7 @@ const AMOUNT_DIGITS = String(MAX_AMOUNT_CENTS).length;
 const BANK_DIGITS = lengthsOf(ACCOUNT_NUMBER_PATTERN);
 const CLOSE_HOUR = Number(SETTLEMENT_CLOSE.replace(':00', ''));
 const MOST_DOLLARS = MOST_CENTS / 100;
-const WAITING_FILE = 'src/http/one-at-a-time.ts';
+const WAITING_FILE = 'src/http/connection-queue.ts';
 const REGISTRY_FILE = 'src/payments/processes/process-registry.ts';
 const BLOCKS = ['SMALLEST_BLOCK', 'LARGEST_BLOCK'].map((name) =>
   constantIn('src/payments/processes/process-registry.ts', name),

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commands as allCommands } from '../../src/cli/command-line.js';
-import { wordsOf as taskOf } from '../../src/cli/running-command.js';
-import { PERMISSIONS, type TaskName } from '../../src/console/all-tasks.js';
+import { TASKS, type TaskName } from '../../src/console/all-tasks.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';
 import { isAtLeast, permit } from '../../src/operators/operator-roles.js';
 import { addOperator } from '../../src/operators/operators.js';
@@ -53,16 +52,17 @@ const runAs = (name: string, line: string): Promise<Ended> =>
 const as = (name: string): Commands => commands((line) => runAs(name, line));
 
 /** Commands that do something, or have nothing below them. */
+/** Without the name of the program: `merchant suspend`. */
+function taskOf(command: Command): string {
+  return command.parent?.parent ? `${taskOf(command.parent)} ${command.name()}` : command.name();
+}
+
 function leaves(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
 }
 
 /** Each as it can be typed, for organisation 1 where it is for one. */
 const LINES: Readonly<Record<TaskName, string>> = {
-  serve: 'serve',
-  probe: 'probe',
-  doctor: 'doctor',
-  migrate: 'migrate',
   distribute: 'distribute',
   restore: 'restore /nowhere',
   backup: 'backup /nowhere',
@@ -169,16 +169,22 @@ const LINES: Readonly<Record<TaskName, string>> = {
 
 /** Refused here before anybody is asked for: a database that does not come with the gateway, a provider that is not named. */
 const REFUSED_BEFORE: readonly string[] = ['backup', 'keys move'];
-const withRole = PERMISSIONS.flatMap((permission) => {
+const withRole = TASKS.flatMap((permission) => {
   const { name, role, scope } = permission;
   return role === undefined || REFUSED_BEFORE.includes(name)
     ? []
     : [{ permission, task: name, role, scope, line: LINES[name as TaskName] }];
 });
 
+/** Of whoever installs and starts the gateway, with or without a database. */
+const INSTALLING = ['serve', 'probe', 'doctor', 'migrate'];
+
 test('every command has its permission, and nothing else has', () => {
-  const words = leaves(allCommands()).map(taskOf).sort();
-  expect(words).toEqual(PERMISSIONS.map(({ name }) => name).sort());
+  const words = leaves(allCommands())
+    .map(taskOf)
+    .filter((name) => !INSTALLING.includes(name))
+    .sort();
+  expect(words).toEqual(TASKS.map(({ name }) => name).sort());
   expect(words).toEqual(Object.keys(LINES).sort());
 });
 
@@ -267,9 +273,7 @@ test('a role that was written into the database → does nothing, since the oper
     name: '',
     text: `UPDATE operator SET role = 'administrator' WHERE name = 'vera'`,
   });
-  expect(await as('vera').refusal('merchant suspend 1')).toMatch(
-    /^the operator vera is not as it was sealed/,
-  );
+  expect(await as('vera').refusal('merchant suspend 1')).toMatch(/^the operator vera has a broken seal/);
   await connection.query({ name: '', text: `UPDATE operator SET role = 'viewer' WHERE name = 'vera'` });
 });
 

@@ -1,6 +1,6 @@
 // Signing in to the console by a link, once, and then by a passkey.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sealOfOperator } from '../../src/operators/operator-seals.js';
+import { sealOfOperator } from '../../src/operators/operator.js';
 import { removeOperator } from '../../src/operators/operators.js';
 import type { ConsoleAnswer } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -87,7 +87,7 @@ describe('a link', () => {
       401,
       {
         error_code: 'sign_in_link_refused',
-        error_message: 'This link was used already, is more than 15 minutes old, or is none of ours.',
+        error_message: 'This link was used already, is more than 15 minutes old, or is not valid.',
       },
     ]);
   });

@@ -3,8 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
-import type { NewAcquirer } from '../../src/acquirers/acquirer-rules.js';
-import { addAcquirer, listAcquirers, showAcquirer } from '../../src/acquirers/acquirer-tasks.js';
+import {
+  addAcquirer,
+  listAcquirers,
+  type NewAcquirer,
+  showAcquirer,
+} from '../../src/acquirers/acquirer-tasks.js';
 import { addMerchant, type NewMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import { type RouteWish, setRoute } from '../../src/organisations/routing/route-tasks.js';
@@ -65,7 +69,7 @@ export class RoutedShops {
   /** On how many gateways an operator sees that the link is out, and for how many organisations on each. */
   async failing(name: string): Promise<[gateways: number, organisations: number[]]> {
     const listed = (await listAcquirers(this.database)).find((link) => link.name === name);
-    const { gateways } = await showAcquirer(this.database, OPERATOR, this.#provider(), name);
+    const { gateways } = await showAcquirer(this.database, this.#provider(), name);
     return [listed?.gatewaysFailing ?? 0, gateways.map(({ failingFor }) => failingFor)];
   }
 

@@ -100,7 +100,7 @@ test('a file that was changed or cut short → refused, and nothing is removed',
   ]) {
     await writeFile(file, damaged);
     expect(await refusal(`archive --before ${BEFORE} --to ${file} --remove`)).toMatch(
-      /is no archive, is cut short, or was changed/,
+      /is not an archive, is cut short, or was changed/,
     );
   }
   await writeFile(file, whole);

@@ -3,8 +3,10 @@
 import { chmod, chown, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { restore } from '../../src/gateway/database/backup.js';
+import { signerIfAvailable } from '../../src/gateway/callers.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';
+import { restore } from '../../src/installation/backup.js';
+import type { Queryable } from '../../src/postgres/database.js';
 import { client, type Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
@@ -41,7 +43,17 @@ afterAll(() => gateway.stop());
 /** Restored in this process, which is quicker than in one of its own. */
 function restoreInto(dataDir: string, from = folder, options: { fingerprint?: string } = {}) {
   const settings = readSettings(environmentOf(dataDir));
-  return restore(settings, { folder: from, operator: 'operator:test', ...options });
+  const doing = {
+    settings,
+    actor: 'operator:test',
+    progress: () => () => {},
+    signal: new AbortController().signal,
+    means: {
+      signerIfAvailable: (database: Queryable, into: string) =>
+        signerIfAvailable({ ...settings, dataDir: into }, database),
+    },
+  };
+  return restore(doing, { folder: from, ...options });
 }
 
 async function filesOf(dataDir: string): Promise<string[]> {

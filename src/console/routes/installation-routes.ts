@@ -1,11 +1,9 @@
-// Routes for what the whole installation has once: keys and cards.
+// Routes for the keys of the installation.
 import { Type } from '../../api/typebox.js';
 import { type KeyRotation, rewrapKeys } from '../../installation/keys.js';
 import { checkMerchant } from '../../organisations/merchants.js';
-import { reviewCards, showCards } from '../../payments/cards/card-tasks.js';
 import { type Outward, outward } from '../../values/snake-case.js';
 import { taskNamed } from '../all-tasks.js';
-import { numberIn } from '../fence.js';
 import { ID } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
@@ -18,11 +16,6 @@ function merchantOf({ fence }: Pick<Call, 'fence'>, merchant: number | undefined
   return merchant;
 }
 
-function merchantIn(call: Pick<Call, 'fence' | 'query'>): number | undefined {
-  const { query } = call;
-  return merchantOf(call, query.has('merchant') ? numberIn(query.get('merchant')) : undefined);
-}
-
 /** Whoever is of one organisation is not told whose keys somebody else rotates. */
 function shownRotation(
   { fence, actor }: Pick<Call, 'fence' | 'actor'>,
@@ -32,7 +25,7 @@ function shownRotation(
   return outward(isShown ? state : { running: state.running });
 }
 
-const KEYS: readonly Route[] = [
+export const INSTALLATION_ROUTES: readonly Route[] = [
   route(
     {
       method: 'POST',
@@ -56,15 +49,3 @@ const KEYS: readonly Route[] = [
     async ({ database, actor, parts }) => ({ data_keys: await rewrapKeys(database, actor, parts.provider) }),
   ),
 ];
-
-const CARDS: readonly Route[] = [
-  route({ method: 'GET', path: '/cards', task: 'cards status' }, async (call) =>
-    outward(await showCards(call.database, { merchant: merchantIn(call) })),
-  ),
-  route({ method: 'POST', path: '/cards/review', task: 'cards review', body: OF_MERCHANT }, async (call) => {
-    const { database, actor, body } = call;
-    return { merchants: await reviewCards(database, actor, merchantOf(call, body.merchant)) };
-  }),
-];
-
-export const INSTALLATION_ROUTES: readonly Route[] = [...KEYS, ...CARDS];

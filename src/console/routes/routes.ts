@@ -2,33 +2,23 @@
 import { TASKS } from '../all-tasks.js';
 import type { Route } from '../route.js';
 import { routesOf } from '../task-routes.js';
-import { ACQUIRER_ROUTES } from './acquirer-routes.js';
 import { CUSTOMER_ROUTES } from './customers-routes.js';
 import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
-import { LISTING_ROUTES } from './listing-routes.js';
-import { MONEY_ROUTES } from './money-routes.js';
-import { OPERATOR_ROUTES } from './operator-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
 import { SESSION_ROUTES } from './session-routes.js';
 import { SETTLEMENT_ROUTES } from './settlement-routes.js';
 import { SIGN_IN_ROUTES } from './sign-in-routes.js';
 import { TODAY_ROUTES } from './today-routes.js';
 import { TRANSACTION_ROUTES } from './transactions-routes.js';
-import { VAULT_ROUTES } from './vault-routes.js';
 
 export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
   ...SIGN_IN_ROUTES,
-  ...MONEY_ROUTES,
-  ...VAULT_ROUTES,
-  ...ACQUIRER_ROUTES,
-  ...OPERATOR_ROUTES,
   ...SETTLEMENT_ROUTES,
   ...INSTALLATION_ROUTES,
   ...ENROLMENT_ROUTES,
   ...PROVIDER_ROUTES,
-  ...LISTING_ROUTES,
   ...TODAY_ROUTES,
   ...TRANSACTION_ROUTES,
   ...CUSTOMER_ROUTES,

@@ -1,8 +1,9 @@
 // Routes about the session: who is signed in, where else, and how it ends.
-import { modeOf } from '../../operators/fence.js';
+
 import { permittedTo } from '../../operators/operator-roles.js';
 import { endSession, listSessions, signOut, signOutEverywhere } from '../../operators/sessions.js';
-import { PERMISSIONS, type TaskName } from '../all-tasks.js';
+import { modeOf } from '../../organisations/merchants.js';
+import { TASKS, type TaskName } from '../all-tasks.js';
 import type { SessionAnswer } from '../interface.js';
 import { type Route, route } from '../route.js';
 
@@ -19,7 +20,7 @@ export const SESSION_ROUTES: readonly Route[] = [
       now: new Date().toISOString(),
       method: session.method,
       ends_at: new Date(session.endsMs).toISOString(),
-      tasks: permittedTo(operator, PERMISSIONS).map(({ name }) => name as TaskName),
+      tasks: permittedTo(operator, TASKS).map(({ name }) => name as TaskName),
       recent: session.provedLately || session.method === 'demo',
     }),
   ),

@@ -3,16 +3,17 @@
 import { Limit } from '../../api/pages.js';
 import { Type } from '../../api/typebox.js';
 import { listDoubts } from '../../payments/doubt/doubts.js';
-import { transactionFile } from '../../payments/finding/transaction-file.js';
 import { lifeOfTransaction } from '../../payments/finding/transaction-life.js';
 import {
   findTransactions,
   searchTransactions,
   type TransactionPage,
+  transactionFile,
 } from '../../payments/finding/transaction-search.js';
 import { withShortTimeout } from '../../postgres/short-timeout.js';
 import type { PageEnd } from '../../values/page.js';
 import { outward } from '../../values/snake-case.js';
+import { taskNamed } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
 import type { DoubtLine, TransactionAnswer, TransactionsAnswer } from '../interface.js';
 import { After, decodedEnd, encodedEnd, queryReader } from '../query.js';
@@ -36,7 +37,7 @@ const readDoubts = queryReader(Type.Object({ ...Scope, limit: Limit }));
 
 export const TRANSACTION_ROUTES: readonly Route[] = [
   route(
-    { method: 'GET', path: '/transactions', task: 'transaction list' },
+    { method: 'GET', path: '/transactions', permission: taskNamed('transaction list') },
     async ({ query, database, fence }): Promise<TransactionsAnswer> => {
       const asked = readList(query);
       const scope = scopeOf(asked, fence);
@@ -51,7 +52,7 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/transactions.csv', task: 'transaction list' },
+    { method: 'GET', path: '/transactions.csv', permission: taskNamed('transaction list') },
     async ({ query, database, fence, actor, signal }) => {
       const asked = readFile(query);
       const scope = scopeOf(asked, fence);
@@ -60,12 +61,12 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/transactions/:organisation/:audit', task: 'transaction show' },
+    { method: 'GET', path: '/transactions/:organisation/:audit', permission: taskNamed('transaction show') },
     async ({ params, database }): Promise<TransactionAnswer> =>
       outward(await lifeOfTransaction(database, numberIn(params.organisation), numberIn(params.audit))),
   ),
   route(
-    { method: 'GET', path: '/in-doubt', task: 'transaction in-doubt' },
+    { method: 'GET', path: '/in-doubt', permission: taskNamed('transaction in-doubt') },
     async ({ query, database, fence }): Promise<DoubtLine[]> => {
       const { organisation, merchant, mode, limit = PAGE_LIMIT } = readDoubts(query);
       const wish = { organisation: fence ?? organisation, merchant, mode, limit };

@@ -2,8 +2,13 @@
 import type { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Queryable } from '../../postgres/database.js';
 import { refuse } from '../../values/refusal.js';
-import { NO_MEANS, type Passkey, type SealedOperator, type SignInMeans } from '../operator.js';
-import { changeOperator } from '../operator-rows.js';
+import {
+  changeOperator,
+  NO_MEANS,
+  type Passkey,
+  type SealedOperator,
+  type SignInMeans,
+} from '../operator.js';
 import { endSessionsOf, type Session } from '../sessions.js';
 import { signedIn, type Visitor } from './sign-in.js';
 

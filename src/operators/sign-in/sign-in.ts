@@ -4,9 +4,14 @@ import { journal } from '../../journal/journal.js';
 import { type CredentialKey, sameBytes } from '../../organisations/users/credentials.js';
 import type { Queryable } from '../../postgres/database.js';
 import { Refusal, refuse } from '../../values/refusal.js';
-import type { Passkey, SealedOperator, SignInMethod } from '../operator.js';
-import { changeOperator, type OperatorRow } from '../operator-rows.js';
-import { isSealedOperator } from '../operator-seals.js';
+import {
+  changeOperator,
+  isSealedOperator,
+  type OperatorRow,
+  type Passkey,
+  type SealedOperator,
+  type SignInMethod,
+} from '../operator.js';
 import { FIND_OPERATOR } from '../operators.sql.js';
 import { databaseTime, openSession, type Session } from '../sessions.js';
 import { attemptSucceeded, beginAttempt, rememberDevice } from './attempts.js';

@@ -1,8 +1,11 @@
 // The sealed cards as operators see them: how many there are, why each is kept, and whether any is overdue for destruction.
 import { journal } from '../../journal/journal.js';
-import type { Database, Queryable, Statement } from '../../postgres/database.js';
+import type { Queryable, Statement } from '../../postgres/database.js';
+import { ID } from '../../tasks/kinds.js';
+import { optional, type Progress, task } from '../../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { refuse } from '../../values/refusal.js';
+import { table } from '../../values/text-table.js';
 import type { CardOwner } from './card-destruction.js';
 import { REVIEW_CARDS_AGAIN } from './card-destruction.sql.js';
 import {
@@ -15,7 +18,7 @@ import {
 /** Rows in one query: short statements, so that nothing waits for a long scan. */
 const PAGE = 20_000;
 
-export interface LivingCards {
+interface LivingCards {
   readonly merchant: MerchantId;
   /** What a card is kept for. An `ended` card is about to be destroyed. */
   readonly why: 'token' | 'undecided' | 'completable' | 'refundable' | 'voidable' | 'ended' | 'direct debit';
@@ -28,7 +31,7 @@ export interface LivingCards {
   readonly overdue: number;
 }
 
-export interface CardStatus {
+interface CardStatus {
   /** All sealed card numbers. */
   readonly cards: number;
   /** How many of them should have been destroyed already. */
@@ -42,12 +45,6 @@ export interface CardStatus {
   readonly merchants: readonly LivingCards[];
 }
 
-export interface CardStatusWish {
-  /** Only this merchant's cards; all merchants' if absent. */
-  readonly merchant?: number | undefined;
-  readonly progress?: (done: number, total: number) => void;
-}
-
 interface Counted {
   readonly id: OrganisationId;
   readonly lastAudit: number;
@@ -55,9 +52,10 @@ interface Counted {
 }
 
 /** Examines every sealed card, and trusts nothing that the destruction has recorded about itself. */
-export async function showCards(
+async function showCards(
   database: Queryable,
-  { merchant, progress = () => {} }: CardStatusWish = {},
+  merchant: number | undefined,
+  progress: Progress,
 ): Promise<CardStatus> {
   const only = merchant ?? null;
   const { rows: organisations } = await database.query<Counted>(ORGANISATIONS_WITH_CARDS, [only]);
@@ -119,13 +117,46 @@ function summary(merchants: readonly LivingCards[], destroyed: number): CardStat
   };
 }
 
-/** Has the background run review every card from the beginning. Returns the number of merchants. */
-export function reviewCards(database: Database, operator: string, merchant?: number): Promise<number> {
-  return database.transaction(async (connection) => {
-    const { rows } = await connection.query<CardOwner>(REVIEW_CARDS_AGAIN, [merchant ?? null]);
-    if (merchant !== undefined && rows.length === 0) refuse('merchant_not_found', { merchant });
-    for (const owner of rows)
-      await journal(connection, { ...owner, actor: operator, action: 'cards.review_begun' });
-    return rows.length;
-  });
-}
+const MERCHANT = optional(ID, '--merchant <id>', 'only this merchant', { names: 'merchants' });
+
+export const CARDS = {
+  name: 'cards',
+  help: 'the sealed cards, and when they end',
+  tasks: [
+    task({
+      name: 'cards status',
+      help: 'look at every sealed card and say why it still lives; ends with 1 where one should be gone',
+      role: 'viewer',
+      scope: 'organisation',
+      route: 'GET /cards',
+      input: { merchant: MERCHANT },
+      run: ({ database, progress }, { merchant }) => showCards(database, merchant, progress('cards')),
+      says: ({ cards, overdue, oldest, bankAccounts, destroyed, merchants }) =>
+        [
+          `${cards} sealed cards${oldest === null ? '' : `; the oldest transaction with one is of ${oldest.toISOString()}`}.`,
+          overdue === 0 ? 'None of them should be gone.' : `${overdue} of them should be gone, and are not.`,
+          `${bankAccounts} sealed bank accounts of direct debits. ${destroyed} cards have been destroyed.`,
+          table(merchants),
+        ].join('\n'),
+      fails: ({ overdue }) => overdue > 0,
+    }),
+    task({
+      name: 'cards review',
+      help: 'have every card looked at again from the beginning, while the gateway serves',
+      role: 'operator',
+      scope: 'organisation',
+      route: 'POST /cards/review',
+      input: { merchant: MERCHANT },
+      run: ({ database, actor }, { merchant }) =>
+        database.transaction(async (connection) => {
+          const { rows } = await connection.query<CardOwner>(REVIEW_CARDS_AGAIN, [merchant ?? null]);
+          if (merchant !== undefined && rows.length === 0) refuse('merchant_not_found', { merchant });
+          for (const owner of rows)
+            await journal(connection, { ...owner, actor, action: 'cards.review_begun' });
+          return { merchants: rows.length };
+        }),
+      says: ({ merchants }) =>
+        `The cards of ${merchants} merchants are looked at again, by the gateways that are running.`,
+    }),
+  ],
+} as const;

@@ -1,17 +1,22 @@
-// Transactions as operators look for them: by filters, by one text that may mean several things, over one organisation or all.
+// Transactions as operators look for them: by filters, by one text that may mean several things, over one organisation or all;
+// and as a file of comma-separated values, exactly those of a filter, a page at a time, however many there are.
 import { gatewayTime } from '../../clock/gateway-clock.js';
+import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
+import { withShortTimeouts } from '../../postgres/short-timeout.js';
 import { containsCardNumber, isVirtualPan } from '../../values/card.js';
+import { csvLine, csvLines } from '../../values/csv.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { centsByDecimals, centsIn, isCurrency } from '../../values/money.js';
 import type { Page, PageEnd } from '../../values/page.js';
 import { refuse } from '../../values/refusal.js';
+import { outward } from '../../values/snake-case.js';
 import { isCorrelationId, isRestricted } from '../../values/text.js';
 import { findCustomers, findTokens } from '../../vault/customer-search.js';
 import type { Transaction } from '../transaction.js';
 import { History, type HistoryFilter, type MerchantKey } from './history.js';
-import { type ListedTransaction, listed } from './listed-transactions.js';
+import { type ListedTransaction, listed, narrowedBy } from './listed-transactions.js';
 import { MERCHANTS_TO_LIST } from './listed-transactions.sql.js';
 import { type TransactionRow, transactionFrom } from './lookup.js';
 import { TRANSACTIONS_BY_AUDIT, TRANSACTIONS_BY_CORRELATION_ID } from './transaction-search.sql.js';
@@ -356,4 +361,58 @@ function texts(text: string): Meaning[] {
   if (!/^[0-9]+$/.test(text) && text.length >= LEAST_CHARACTERS_OF_CUSTOMER)
     meanings.push({ as: 'customer', text });
   return meanings;
+}
+
+const COLUMNS = [
+  'organisation',
+  'merchant',
+  'mode',
+  'audit',
+  'gateway_timestamp',
+  'transaction_type',
+  'status',
+  'amount_cents',
+  'currency',
+  'reference',
+  'correlation_id',
+  'card',
+  'card_type',
+  'bank_account',
+  'response_code',
+  'settlement_date',
+  'target_audit',
+  'acquirer',
+] as const;
+
+/** That somebody takes them away is journalled before the first line. */
+export async function transactionFile(
+  database: Queryable,
+  actor: string,
+  scope: SearchScope,
+  filter: HistoryFilter,
+  /** Aborted when whoever wanted the file is gone. */
+  signal?: AbortSignal,
+): Promise<AsyncGenerator<string>> {
+  // What is refused is refused before a file is begun.
+  const pages = everyTransaction(withShortTimeouts(database), scope, filter);
+  const first = await pages.next();
+  await journal(database, {
+    actor,
+    // guard(console: that a file was taken is journalled): exported ⇒ resolved
+    action: 'transaction.exported',
+    organisationId: scope.organisation as OrganisationId | undefined,
+    detail: `to the console${narrowedBy(filter)}`,
+  });
+  return lines(first, pages, signal);
+}
+
+async function* lines(
+  first: IteratorResult<FoundTransaction[]>,
+  pages: AsyncGenerator<FoundTransaction[]>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string> {
+  yield csvLine(COLUMNS);
+  for (let page = first; page.done !== true && signal?.aborted !== true; page = await pages.next()) {
+    if (page.value.length > 0) yield csvLines(COLUMNS, page.value.map(outward));
+  }
 }

@@ -1,13 +1,15 @@
 // Four eyes: what an operator has asked for above the limit waits for a second person, who approves or refuses it. The database decides
 // who was in time; what was approved is carried out by a gateway.
 import { type JournalAction, journal } from '../../journal/journal.js';
-import { permissionFor, permit } from '../../operators/operator-roles.js';
+import { permit } from '../../operators/operator-roles.js';
 import { findActingOperator } from '../../operators/operators.js';
 import { databaseTime } from '../../operators/sessions.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database, Queryable, Statement } from '../../postgres/database.js';
-import type { Permission } from '../../tasks/task.js';
+import { count, FLAG, ID, text } from '../../tasks/kinds.js';
+import { type Doing, needed, optional, type Permission, task } from '../../tasks/task.js';
 import type { Audit } from '../../values/ids.js';
+import { moneyText } from '../../values/money.js';
 import { refuse } from '../../values/refusal.js';
 import {
   checkedReason,
@@ -30,40 +32,109 @@ import {
 } from './operator-requests.js';
 import { APPROVE_REQUEST, LIST_REQUESTS, REFUSE_REQUEST, REQUEST_BY_ID } from './operator-requests.sql.js';
 
-export interface RequestsWish {
-  /** Of all of them, where none is named. */
-  readonly organisation?: number | undefined;
-  /** About this transaction. */
-  readonly audit?: number | undefined;
-  /** Also those that have come to their end. */
-  readonly all?: boolean | undefined;
-  readonly limit: number;
-}
-
-export interface Decision {
+interface Decision {
   readonly request: number;
   /** Where the operator may see only this one. */
   readonly organisation?: number | undefined;
   readonly reason?: string | undefined;
 }
 
-const PERMISSIONS: Readonly<Record<OperatorsOperation, Permission>> = {
-  void: permissionFor('transaction void'),
-  refund: permissionFor('transaction refund'),
-  completion: permissionFor('transaction complete'),
+/** With what a task is done that asks the gateways for something. */
+export type RequestDoing = Doing<{ requests(): Promise<RequestMeans> }>;
+
+/** What is in it is checked where it is stored. */
+export const REASON = text(1_000);
+
+/** Who may ask for it, and still has to may when it is approved. */
+export const MONEY_PERMISSIONS = {
+  void: { name: 'transaction void', role: 'operator', scope: 'organisation' },
+  refund: { name: 'transaction refund', role: 'operator', scope: 'organisation' },
+  completion: { name: 'transaction complete', role: 'operator', scope: 'organisation' },
+} as const satisfies Record<OperatorsOperation, Permission>;
+
+const DECISION = {
+  request: needed(ID, '<request>', 'its number'),
+  organisation: optional(ID, '--organisation <id>', 'the organisation that it concerns', {
+    names: 'organisations',
+    only: 'command',
+  }),
+  reason: optional(REASON, '--reason <text>', 'why'),
 };
 
-/** The newest first. */
-export async function listRequests(
-  database: Queryable,
-  { organisation, audit, all = false, limit }: RequestsWish,
-): Promise<OperatorRequest[]> {
-  const values = [organisation ?? null, audit ?? null, !all, limit];
-  return (await database.query<RequestRow>(LIST_REQUESTS, values)).rows.map(viewOf);
+export const APPROVALS = {
+  name: 'approval',
+  help: 'what operators have asked for, and what a second person says to it',
+  tasks: [
+    task({
+      name: 'approval list',
+      help: 'list what waits for approval, and what is being processed; the newest first',
+      role: 'viewer',
+      scope: 'organisation',
+      route: 'GET /approvals',
+      fenced: true,
+      input: {
+        organisation: optional(ID, '--organisation <id>', 'only of this organisation', {
+          names: 'organisations',
+        }),
+        audit: optional(ID, '--audit <audit>', 'only about this transaction'),
+        all: optional(FLAG, '--all', 'also what was done, refused, has expired or failed'),
+        limit: optional(count(), '--limit <count>', 'how many at most', { default: 50, onPage: 100 }),
+      },
+      run: async ({ database, fence }, { organisation, audit, all = false, limit }) => {
+        const values = [fence ?? organisation ?? null, audit ?? null, !all, limit];
+        return (await database.query<RequestRow>(LIST_REQUESTS, values)).rows.map(viewOf);
+      },
+    }),
+    task({
+      name: 'approval approve',
+      help: 'approve what another operator has asked for, and have it done',
+      role: 'operator',
+      scope: 'organisation',
+      route: 'POST /approvals/:request/approve',
+      fresh: true,
+      fenced: true,
+      input: DECISION,
+      run: async ({ database, actor, fence, means }: RequestDoing, { organisation = fence, ...decision }) =>
+        approveRequest(database, actor, await means.requests(), { ...decision, organisation }),
+      says: toldOf,
+    }),
+    task({
+      name: 'approval refuse',
+      help: 'refuse what another operator has asked for, or take back what you have',
+      role: 'operator',
+      scope: 'organisation',
+      route: 'POST /approvals/:request/refuse',
+      fenced: true,
+      input: DECISION,
+      // Whoever made it takes it back.
+      run: async ({ database, actor, fence }, { organisation = fence, ...given }) => {
+        const decision = { ...given, organisation };
+        const request = await decide(database, actor, decision, 'approval.refused', async () => [
+          REFUSE_REQUEST,
+        ]);
+        if (request.state !== 'refused')
+          refuse('request_decided', { request: request.id, state: request.state });
+        return viewOf(request);
+      },
+      says: ({ request }) => `Request ${request} is refused.`,
+    }),
+  ],
+} as const;
+
+/** What has become of a request, for whoever made or approved it. */
+export function toldOf(made: OperatorRequest): string {
+  const { operation, targetAudit, amountCents, currency, request, state, audit, status, responseCode } = made;
+  const what = `${operation} of ${targetAudit}, ${moneyText(amountCents, currency)}`;
+  if (state === 'waiting') return `Request ${request} (${what}) waits for the approval of a second operator.`;
+  if (state === 'ready' || state === 'approved')
+    return `Request ${request} (${what}) is still being processed; \`tollgate approval list --all --audit ${targetAudit}\` shows what becomes of it.`;
+  if (state === 'expired') return `Request ${request} (${what}) has expired: nothing was done.`;
+  const code = responseCode === null ? '' : ` (${responseCode})`;
+  return `${what}: ${audit === null ? state : `transaction ${audit}, ${status}${code}`}.`;
 }
 
 /** And has it done. */
-export async function approveRequest(
+async function approveRequest(
   database: Database,
   operator: string,
   { key, patienceMs }: Omit<RequestMeans, 'fourEyesAboveCents'>,
@@ -98,19 +169,6 @@ export async function approveRequest(
   return outcomeOf(database, request, patienceMs);
 }
 
-/** Also by whoever made it, who takes it back. */
-export async function refuseRequest(
-  database: Database,
-  operator: string,
-  decision: Decision,
-): Promise<OperatorRequest> {
-  const request = await decide(database, operator, decision, 'approval.refused', async () => [
-    REFUSE_REQUEST,
-  ]);
-  if (request.state !== 'refused') refuse('request_decided', { request: request.id, state: request.state });
-  return viewOf(request);
-}
-
 /** Whoever asked may have been given another role, or another organisation, since. */
 async function requesterVersion(
   connection: Queryable,
@@ -119,8 +177,8 @@ async function requesterVersion(
 ): Promise<number | null> {
   if (isAccount(requestedBy)) return null;
   const requester = await findActingOperator(connection, operatorIn(requestedBy), key);
-  // guard(four eyes: whoever asked may still do it): await permit(connection, requester, PERMISSIONS[operation], { organisations: [organisation] }); ⇒
-  await permit(connection, requester, PERMISSIONS[operation], { organisations: [organisation] });
+  // guard(four eyes: whoever asked may still do it): await permit(connection, requester, MONEY_PERMISSIONS[operation], { organisations: [organisation] }); ⇒
+  await permit(connection, requester, MONEY_PERMISSIONS[operation], { organisations: [organisation] });
   return requester.version;
 }
 

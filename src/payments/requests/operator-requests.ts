@@ -8,8 +8,10 @@ import { signerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
 import { findActingOperator } from '../../operators/operators.js';
 import { databaseTime } from '../../operators/sessions.js';
-import type { Caller } from '../../organisations/users/callers.js';
+import type { Caller, Merchant } from '../../organisations/users/callers.js';
+import { FIND_MERCHANT } from '../../organisations/users/callers.sql.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
+import { bitsOf, PERMISSIONS } from '../../organisations/users/permissions.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
 import { Refusal, refuse } from '../../values/refusal.js';
@@ -17,7 +19,6 @@ import { showTransaction } from '../finding/listed-transactions.js';
 import { Lookup } from '../finding/lookup.js';
 import { completableCents, refundableCents, voidable } from '../target-rules.js';
 import type { Transaction } from '../transaction.js';
-import { operatorAsCaller } from './operator-as-caller.js';
 import {
   checkedReason,
   correlationIdOf,
@@ -270,12 +271,22 @@ async function allowedCents(
   return amountCents ?? leftCents;
 }
 
-/** An account of the system has no number: the journal names it. */
+/** An operator who acts on behalf of a merchant, as the pipeline of payments knows its callers. */
 export async function callerOf(
   database: Queryable,
   operator: string,
   { organisationId, merchantId }: Transaction,
 ): Promise<Caller> {
   const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [operatorIn(operator)]);
-  return operatorAsCaller(database, { name: operator, id: rows[0]?.id ?? 0 }, organisationId, merchantId);
+  const { rows: merchants } = await database.query<Merchant>(FIND_MERCHANT, [organisationId, merchantId]);
+  return {
+    username: operator,
+    // Users have positive numbers. An account of the system has none: the journal names it.
+    userId: -(rows[0]?.id ?? 0),
+    permissions: bitsOf(PERMISSIONS),
+    networks: undefined,
+    organisationId,
+    assignedMerchantId: merchantId,
+    merchants: new Map(merchants.map((merchant) => [merchant.id, merchant])),
+  };
 }

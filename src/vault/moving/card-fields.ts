@@ -19,7 +19,6 @@ import { isRestricted } from '../../values/text.js';
 import type { Account } from '../account.js';
 import type { CardLine } from './card-lines.js';
 import type { FormerToken } from './imports.js';
-import { plainName } from './plain-names.js';
 
 /** Codes as the interface has them. */
 export type LineProblem =
@@ -200,4 +199,26 @@ function bankOf(fields: Fields): Account | undefined {
   if (name !== '' && !ACCOUNT_NAME.test(name)) fields.wrong('account_name', 'field_charset');
   if (fields.problems.some(({ field }) => field === 'bsb' || field.startsWith('account_'))) return undefined;
   return { type: 'general_bankaccount', bankAccount: new BankAccount(bsb, number, name) };
+}
+
+/** Letters that are no letter with a mark. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  Æ: 'AE',
+  œ: 'oe',
+  Œ: 'OE',
+  ø: 'o',
+  Ø: 'O',
+  đ: 'd',
+  Đ: 'D',
+  ł: 'l',
+  Ł: 'L',
+  ı: 'i',
+};
+
+/** A name in the characters that the interface takes: `José O’Brien` as `Jose OBrien`; nothing where it is written in another script. */
+function plainName(name: string): string {
+  const letters = [...name.normalize('NFKD')].map((letter) => LETTERS[letter] ?? letter);
+  return letters.filter(isRestricted).join('').replaceAll(/ +/g, ' ').trim();
 }

@@ -1,18 +1,24 @@
 // Tokens that come from another vault, many at once. The database decides which are new: the ID under which each was known there, and
 // the card of its customer, are claimed in the transaction that adds the token. So nothing is added twice, whoever is killed when.
 import { openSignerOf } from '../../journal/entry-signer.js';
+import { journalAll } from '../../journal/journal.js';
 import type { EntryOf } from '../../postgres/batches.js';
 import { type Database, isDeadlock, type Queryable } from '../../postgres/database.js';
 import { IdBlocks } from '../../postgres/id-blocks.js';
 import type { CustomerId, TokenId } from '../../values/ids.js';
 import { type Account, secretsOf, shownAccount } from '../account.js';
-import { entryOf, type VaultAccess } from '../customers.js';
+import { type Customer, entryOf, type VaultAccess } from '../customers.js';
+import {
+  ADD_CUSTOMERS,
+  CUSTOMERS_BY_REFERENCE,
+  LEASE_CUSTOMER_IDS,
+  NEW_CUSTOMERS,
+} from '../customers.sql.js';
 import { type DataKey, type DataKeys, seal } from '../keys/keys.js';
 import { tokenPlace } from '../keys/sealed-rows.js';
 import { ADD_TOKENS, LEASE_TOKEN_IDS, NEW_TOKENS } from '../tokens.sql.js';
 import { makeVirtualPan } from '../virtual-pan.js';
 import { CLAIM_FORMER_IDS, CLAIMED, FORMER_IDS, IMPORTED_CARDS, RECOGNISED } from './former-ids.sql.js';
-import { ImportedCustomers } from './imported-customers.js';
 import { recognitionOf } from './recognition.js';
 
 /** A token as the other vault has it. */
@@ -294,4 +300,62 @@ function namesFor({ token: { preferredName, formerId }, tokenId }: Arriving): st
     formerId.slice(0, NAME_MAX_LENGTH),
     preferredName.slice(0, NAME_MAX_LENGTH - unique.length) + unique,
   ];
+}
+
+type NewCustomer = EntryOf<typeof NEW_CUSTOMERS>;
+
+interface Wanted {
+  readonly reference: string;
+  readonly customerName: string;
+}
+
+/** The customers of tokens that are imported: those that are here by their reference, and the others made, many at once. */
+class ImportedCustomers {
+  readonly #ids: IdBlocks<CustomerId>;
+
+  constructor(
+    private readonly database: Database,
+    private readonly access: VaultAccess,
+  ) {
+    this.#ids = new IdBlocks(database, LEASE_CUSTOMER_IDS);
+  }
+
+  /** Those that are not here, with a number for each. Before a transaction: numbers are leased by another connection. */
+  async missing(wanted: readonly Wanted[]): Promise<NewCustomer[]> {
+    const known = await this.find(this.database, wanted);
+    const names = new Map(wanted.map(({ reference, customerName }) => [reference, customerName]));
+    const made: NewCustomer[] = [];
+    for (const [reference, name] of names) {
+      if (known.has(reference)) continue;
+      made.push({ id: await this.#ids.take(this.access.organisationId), reference, name });
+    }
+    return made;
+  }
+
+  /** All of them by reference, the missing ones made. An existing one keeps its name. */
+  async findOrCreate(
+    connection: Queryable,
+    wanted: readonly Wanted[],
+    missing: readonly NewCustomer[],
+  ): Promise<Map<string, CustomerId>> {
+    if (missing.length > 0) {
+      const { organisationId, merchantId, userId } = this.access;
+      const values = [organisationId, merchantId, userId, ...NEW_CUSTOMERS.encode(missing)];
+      const { rows } = await connection.query<Customer>(ADD_CUSTOMERS, values);
+      const created = { ...entryOf(this.access), action: 'customer.created' } as const;
+      await journalAll(
+        connection,
+        rows.map(({ id: customerId }) => ({ ...created, customerId })),
+      );
+    }
+    return this.find(connection, wanted);
+  }
+
+  /** Those that are here, by reference. */
+  async find(connection: Queryable, wanted: readonly Wanted[]): Promise<Map<string, CustomerId>> {
+    const references = [...new Set(wanted.map(({ reference }) => reference))];
+    const values = [this.access.organisationId, this.access.merchantId, references];
+    const { rows } = await connection.query<Customer>(CUSTOMERS_BY_REFERENCE, values);
+    return new Map(rows.map(({ id, reference }) => [reference, id]));
+  }
 }

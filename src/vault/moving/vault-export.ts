@@ -2,27 +2,36 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { journal } from '../../journal/journal.js';
-import type { Database } from '../../postgres/database.js';
+import type { Database, Queryable } from '../../postgres/database.js';
+import type { Progress } from '../../tasks/task.js';
+import type { CustomerId, TokenId } from '../../values/ids.js';
 import { refuse } from '../../values/refusal.js';
-import type { Account } from '../account.js';
+import {
+  type Account,
+  type AccountType,
+  bankAccountFromSecrets,
+  cardFromSecrets,
+  type ShownAccount,
+} from '../account.js';
 import { withJournalledSeals } from '../keys/journalled-keys.js';
 import type { KeyProvider } from '../keys/key-provider.js';
-import { DataKeys, type OnBroken } from '../keys/keys.js';
-import { countTokens, type ExportedToken, exportedTokens } from './exports.js';
-import { vaultOf } from './vault-import.js';
+import { DataKeys, type OnBroken, SealBroken } from '../keys/keys.js';
+import { type SealOwner, tokenPlace } from '../keys/sealed-rows.js';
+import { vaultOf } from '../vault-tasks.js';
+import { COUNT_TOKENS, TOKENS_TO_EXPORT } from './exports.sql.js';
 
-export interface VaultExportWish {
+interface VaultExportWish {
   readonly merchant: number;
   /** Public keys of age, or files of them. */
   readonly recipients: readonly string[];
   /** Somebody has said that they mean it. Live cards are not exported without. */
-  readonly confirmed: boolean;
+  readonly confirmed?: boolean | undefined;
   /** Takes what is encrypted to its end. Called once everything else is known to be right. */
   readonly write: (encrypted: AsyncIterable<Uint8Array>) => Promise<void>;
-  readonly progress?: (done: number, total: number) => void;
+  readonly progress: Progress;
 }
 
-export interface VaultExportResult {
+interface VaultExportResult {
   readonly merchant: number;
   readonly tokens: number;
   /** Those whose seal does not open: they are not in the file. */
@@ -39,7 +48,7 @@ export async function exportVault(
   database: Database,
   operator: string,
   provider: KeyProvider,
-  { merchant, recipients, confirmed, write, progress = () => {} }: VaultExportWish,
+  { merchant, recipients, confirmed, write, progress }: VaultExportWish,
 ): Promise<VaultExportResult> {
   const { encrypted, recipientsOf } = await import('./age.js');
   const named = (await Promise.all(recipients.map(keysIn))).flat();
@@ -127,4 +136,82 @@ function accountFields(account: Account): Record<string, string> {
   number.erase();
   const month = String(expiry.month).padStart(2, '0');
   return { card_number, expiry: `${month}${String(expiry.year).slice(-2)}`, card_name: name };
+}
+
+interface ExportedToken {
+  readonly id: TokenId;
+  readonly customerId: CustomerId;
+  readonly reference: string;
+  readonly customerName: string;
+  readonly virtualPan: string;
+  readonly preferredName: string;
+  readonly active: boolean;
+  /** What it was called in other vaults, the oldest first. */
+  readonly formerIds: readonly string[];
+  readonly account: Account;
+}
+
+interface ExportPage {
+  readonly tokens: readonly ExportedToken[];
+  /** Those that do not open. */
+  readonly broken: readonly TokenId[];
+}
+
+interface TokenRow extends Omit<ExportedToken, 'account'> {
+  readonly accountType: AccountType;
+  readonly shown: ShownAccount;
+  readonly sealed: Buffer;
+  readonly sealVersion: number;
+  readonly keyVersion: number;
+  readonly journalled: number | null;
+}
+
+const PAGE = 500;
+
+async function countTokens(database: Queryable, { organisationId, merchantId }: SealOwner): Promise<number> {
+  const { rows } = await database.query<{ tokens: number }>(COUNT_TOKENS, [organisationId, merchantId]);
+  return rows[0]?.tokens ?? 0;
+}
+
+/**
+ * In the order of their numbers, opened for whoever takes them to another vault. What is deleted is gone, and what somebody has changed
+ * in the database is left out. Each page is as it is when it is read: no transaction stays open meanwhile.
+ */
+async function* exportedTokens(
+  database: Queryable,
+  keys: DataKeys,
+  owner: SealOwner,
+): AsyncGenerator<ExportPage> {
+  let after = 0;
+  for (;;) {
+    const values = [owner.organisationId, owner.merchantId, after, PAGE];
+    const { rows } = await database.query<TokenRow>(TOKENS_TO_EXPORT, values);
+    const tokens: ExportedToken[] = [];
+    const broken: TokenId[] = [];
+    for (const row of rows) {
+      const account = await open(keys, owner, row);
+      if (account === undefined) broken.push(row.id);
+      else tokens.push({ ...row, account });
+    }
+    yield { tokens, broken };
+    if (rows.length < PAGE) return;
+    after = (rows.at(-1) as TokenRow).id;
+  }
+}
+
+async function open(keys: DataKeys, owner: SealOwner, row: TokenRow): Promise<Account | undefined> {
+  const { accountType, journalled, sealVersion, keyVersion, sealed, shown } = row;
+  const place = tokenPlace(owner, row);
+  try {
+    // As a payment would find it: set back to an earlier account, or brought back after it was deleted.
+    if (journalled !== null && journalled !== sealVersion) throw keys.broken(place);
+    const secrets = await keys.open(place, keyVersion, sealed);
+    if (accountType === 'general_bankaccount')
+      return { type: accountType, bankAccount: bankAccountFromSecrets(secrets) };
+    const { number, expiry } = cardFromSecrets(secrets);
+    return { type: accountType, number, expiry, name: shown['CARD.NAME'] ?? '' };
+  } catch (error) {
+    if (error instanceof SealBroken) return undefined;
+    throw error;
+  }
 }

@@ -3,38 +3,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { journal } from '../../journal/journal.js';
 import type { Database } from '../../postgres/database.js';
-import type { MerchantId, OrganisationId } from '../../values/ids.js';
-import type { Mode } from '../../values/mode.js';
+import type { Progress } from '../../tasks/task.js';
 import { refuse } from '../../values/refusal.js';
 import { eraseSecrets } from '../account.js';
 import { entryOf } from '../customers.js';
 import { makeInstallationKey } from '../keys/installation-keys.js';
 import type { KeyProvider } from '../keys/key-provider.js';
 import { DataKeys } from '../keys/keys.js';
-import { accessOf } from '../vault-tasks.js';
-import { VAULT_OF_MERCHANT } from '../vault-tasks.sql.js';
+import { accessOf, vaultOf } from '../vault-tasks.js';
 import { isRefused, type RefusedLine, tokenOf } from './card-fields.js';
-import type { CardFile } from './card-file.js';
+import { type CardFile, openCardFile } from './card-file.js';
 import { cardLines } from './card-lines.js';
 import { type ForeseenEnding, ForeseenImports } from './foreseen-imports.js';
 import { type FormerToken, type ImportEnding, VaultImports } from './imports.js';
 
-export interface VaultImportWish {
+interface VaultImportWish {
   readonly merchant: number;
   /** Whose IDs the old ones are, such as `stripe`. */
   readonly source: string;
-  /** Opens the file, once it is known whose it is. */
-  readonly open: (mode: Mode) => Promise<CardFile>;
+  /** `-` is standard input. */
+  readonly path: string;
+  /** The file with the secret key of age; `-` is standard input. */
+  readonly identity?: string | undefined;
+  /** The file may be in clear where the merchant is test. */
+  readonly clearTestFile?: boolean | undefined;
   /** What the file calls a field, by what it is called here. */
-  readonly names?: Readonly<Record<string, string>>;
-  readonly plainNames?: boolean;
+  readonly names: Readonly<Record<string, string>>;
+  readonly plainNames?: boolean | undefined;
   /** Checks every line, and writes nothing. */
-  readonly dryRun?: boolean;
-  readonly progress?: (lines: number, readBytes: number, totalBytes: number | undefined) => void;
+  readonly dryRun?: boolean | undefined;
+  readonly progress: Progress;
   /** Told of lines that were not taken in, and why; never what stands in them. */
-  readonly refused?: (lines: readonly RefusedLine[]) => Promise<void>;
+  readonly refused: (lines: readonly RefusedLine[]) => Promise<void>;
   /** Told which token each old ID stands for. */
-  readonly mapped?: (tokens: readonly MappedToken[]) => Promise<void>;
+  readonly mapped: (tokens: readonly MappedToken[]) => Promise<void>;
 }
 
 export interface MappedToken {
@@ -60,13 +62,6 @@ export interface VaultImportResult {
   readonly sha256: string;
 }
 
-export interface VaultOwner {
-  readonly organisationId: OrganisationId;
-  readonly merchantId: MerchantId;
-  readonly mode: Mode;
-  readonly suspended: boolean;
-}
-
 type Counted = {
   -readonly [Name in 'lines' | 'imported' | 'alreadyThere' | 'duplicates' | 'refused']: number;
 };
@@ -82,7 +77,7 @@ export async function importVault(
   provider: KeyProvider,
   wish: VaultImportWish,
 ): Promise<VaultImportResult> {
-  const { merchant, source, dryRun = false } = wish;
+  const { merchant, source, path, identity, clearTestFile = false, dryRun = false } = wish;
   if (!SOURCE.test(source)) refuse('source_not_allowed');
   const owner = await vaultOf(database, merchant);
   if (owner.suspended) refuse('merchant_suspended', { merchant });
@@ -93,12 +88,13 @@ export async function importVault(
   const foreseen = new ForeseenImports(imports, recognitionKey, access);
   const endingsOf = (tokens: readonly FormerToken[]) =>
     dryRun ? foreseen.endings(tokens) : imports.add(tokens);
-  const file = await wish.open(owner.mode);
+  const mayBeClear = clearTestFile && owner.mode === 'test';
+  const file = await openCardFile({ path, identity, mayBeClear });
   const counted: Counted = { lines: 0, imported: 0, alreadyThere: 0, duplicates: 0, refused: 0 };
   try {
     for await (const batch of batches(file, wish)) {
       await takeIn(endingsOf, batch, wish, counted);
-      wish.progress?.(counted.lines, file.readBytes(), file.totalBytes);
+      wish.progress(counted.lines, linesIn(file, counted.lines));
       if (!dryRun) await sleep(BREATH_MS);
     }
   } finally {
@@ -112,13 +108,9 @@ export async function importVault(
   return { merchant, source, dryRun, ...counted, sha256 };
 }
 
-/** Of a merchant that has the vault product. */
-export async function vaultOf(database: Database, merchant: number): Promise<VaultOwner> {
-  const { rows } = await database.query<VaultOwner & { vault: boolean }>(VAULT_OF_MERCHANT, [merchant]);
-  const [owner] = rows;
-  if (owner === undefined) return refuse('merchant_not_found', { merchant });
-  if (!owner.vault) refuse('vault_not_enabled', { merchant });
-  return owner;
+/** How many there will be, if the rest is like what was read. */
+function linesIn({ readBytes, totalBytes }: CardFile, lines: number): number | undefined {
+  return totalBytes && Math.max(lines, Math.round((lines * totalBytes) / Math.max(readBytes(), 1)));
 }
 
 interface Batch {
@@ -177,8 +169,8 @@ async function takeIn(
   }
   counted.refused += wrong.length;
   counted.lines += tokens.length + refused.length;
-  if (wrong.length > 0) await tell?.(wrong);
-  if (known.length > 0) await mapped?.(known);
+  if (wrong.length > 0) await tell(wrong);
+  if (known.length > 0) await mapped(known);
 }
 
 const COUNTERS = {

@@ -2,7 +2,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
 import { demoToFollow } from '../demo/demo.js';
-import { credentialKey, journalKey } from '../gateway/callers.js';
+import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { consoleUrlOf } from '../gateway/settings/console-url.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
@@ -10,29 +10,30 @@ import { readSettings, type Settings } from '../gateway/settings/settings.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { permit } from '../operators/operator-roles.js';
 import { findActingOperator, hasOperators } from '../operators/operators.js';
-import type { CredentialKey } from '../organisations/users/credentials.js';
-import { type RequestMeans, requestMeans } from '../payments/requests/operator-requests.js';
+import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
+import { requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
-import { namedIn, type Permission, type Task } from '../tasks/task.js';
+import {
+  type Doing,
+  type DoingAlone,
+  type NamedThings,
+  namedIn,
+  type Permission,
+  type Task,
+} from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
 import { ProgressBar } from './progress-bar.js';
-import { type Asked, runningTask } from './running-command.js';
 
-/**
- * Does an operator's work on the database that the settings name. `operator` is the name for the journal. Journal entries are signed;
- * commands that only read open the key-encryption key on demand.
- */
-export function operate<Result>(
-  work: (database: Database, operator: string) => Promise<Result>,
-): Promise<Result> {
-  return operateWith(({ role }) => role !== 'viewer', work);
+/** What is asked for, and what it names. */
+interface Asked {
+  readonly permission: Permission;
+  readonly named: NamedThings;
 }
 
 /** Does a task with what was given for its fields. */
-export function operateTask(task: Task<Means>, given: object): Promise<object> {
-  const asked = { permission: task, named: namedIn(task.input, given) };
+export async function operateTask(task: Task<Means>, given: object): Promise<object> {
   let bar: ProgressBar | undefined;
   const progress = (what: string, unit?: string) => {
     bar?.end();
@@ -40,19 +41,48 @@ export function operateTask(task: Task<Means>, given: object): Promise<object> {
     bar = next;
     return (done: number, total?: number) => next.show(done, total);
   };
-  const signal = new AbortController().signal;
+  const shared = { fence: undefined, progress, signal: new AbortController().signal };
+  const result = await (task.on === 'nothing'
+    ? task.run(alone(shared) as Doing<Means>, given)
+    : onDatabase(task, given, shared));
+  bar?.end();
+  return result;
+}
+
+const SIGNER: Pick<Means, 'signerIfAvailable'> = {
+  signerIfAvailable: (database, dataDir) => signerIfAvailable({ ...readSettings(), dataDir }, database),
+};
+
+type Shared = Pick<Doing, 'fence' | 'progress' | 'signal'>;
+
+/** The settings are read when they are asked for: the doctor says what is wrong with them. */
+function alone(shared: Shared): DoingAlone<Pick<Means, 'signerIfAvailable'>> {
+  return {
+    ...shared,
+    means: SIGNER,
+    get settings() {
+      return readSettings();
+    },
+    get actor() {
+      return unknownOperator(readSettings());
+    },
+  };
+}
+
+function onDatabase(task: Task<Means>, given: object, shared: Shared): Promise<object> {
   const settings = readSettings();
   task.checks?.(settings, given);
-  return operateWith(
-    ({ role }) => role !== 'viewer',
-    async (database, actor, provider) => {
-      const means = meansOf(settings, database, provider);
-      const doing = { database, actor, fence: undefined, means, settings, progress, signal };
-      const result = await task.run(doing, given);
-      bar?.end();
-      return result;
-    },
-    asked,
+  const asked = { permission: task, named: namedIn(task.input, given) };
+  const work: Work = (database, actor, provider) => {
+    const means = meansOf(settings, database, provider);
+    return task.run({ ...shared, database, actor, means, settings }, given);
+  };
+  if (task.on === undefined) return operate(settings, work, asked);
+  return withDatabase(
+    settings,
+    async (database) =>
+      work(database, await admitOnAnySchema(settings, database, asked), openedOnce(settings, database)),
+    task.on === 'any schema' ? { onAnySchema: true } : { as: 'migrating' },
   );
 }
 
@@ -67,68 +97,25 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
       const { webhookNetworks, webhookTimeoutMs: timeoutMs } = settings;
       return { provider: await provider(), networks: readNetworks(webhookNetworks), timeoutMs };
     },
+    destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
+    ...SIGNER,
     consoleUrl: consoleUrlOf(settings),
     demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
   };
 }
 
-/** The same with the key that users and operators are sealed under. */
-export function operateUsers<Result>(
-  work: (database: Database, operator: string, key: CredentialKey) => Promise<Result>,
-): Promise<Result> {
-  return operateWithKey(async (database, operator, provider) =>
-    work(database, operator, await credentialKey(database, provider)),
-  );
-}
+type Work = (database: Database, operator: string, provider: () => Promise<KeyProvider>) => Promise<object>;
 
-/** The same with the key of the journal. */
-export function operateJournal<Result>(
-  work: (database: Database, operator: string, key: Buffer) => Promise<Result>,
-): Promise<Result> {
-  return operateWithKey(async (database, operator, provider) =>
-    work(database, operator, await journalKey(database, provider)),
-  );
-}
-
-/** The same with what it takes to ask the gateways for something. */
-export function operateRequests<Result>(
-  work: (database: Database, operator: string, means: RequestMeans) => Promise<Result>,
-): Promise<Result> {
-  const settings = readSettings();
-  return operateUsers((database, operator, key) => work(database, operator, requestMeans(key, settings)));
-}
-
-/** The same with the key-encryption key that the settings name, if it is the one of this database. */
-export function operateWithKey<Result>(
-  work: (database: Database, operator: string, provider: KeyProvider) => Promise<Result>,
-): Promise<Result> {
-  return operateWith(ALWAYS, async (database, operator, provider) =>
-    work(database, operator, await provider()),
-  );
-}
-
-const ALWAYS = () => true;
-
-type Work<Result> = (
-  database: Database,
-  operator: string,
-  provider: () => Promise<KeyProvider>,
-) => Promise<Result>;
-
-function operateWith<Result>(
-  needsSigner: (permission: Permission) => boolean,
-  work: Work<Result>,
-  asked: Asked = runningTask(),
-): Promise<Result> {
-  const settings = readSettings();
+/** Journal entries are signed; commands that only read open the key-encryption key on demand. */
+function operate(settings: Settings, work: Work, asked: Asked): Promise<object> {
   return withDatabase(settings, async (database) => {
     const provider = openedOnce(settings, database);
-    const open = async () => signerFor(database, await provider());
+    const open = async () => new EntrySigner(await journalKey(database, await provider()), hostname());
     setSigner(database, open);
     const operator = await admit(settings, database, provider, asked);
     // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
-    if (needsSigner(asked.permission)) setSigner(database, await open());
+    if (asked.permission.role !== 'viewer') setSigner(database, await open());
     return work(database, operator, provider);
   });
 }
@@ -142,10 +129,6 @@ function openedOnce(settings: Settings, database: Database): () => Promise<KeyPr
   };
 }
 
-async function signerFor(database: Database, provider: KeyProvider): Promise<EntrySigner> {
-  return new EntrySigner(await journalKey(database, provider), hostname());
-}
-
 /**
  * The name for the journal of whoever runs this command, if they may. Where there are operators, it is one of them. Otherwise it is the
  * account of the operating system, and the journal shows that it is one.
@@ -154,7 +137,7 @@ async function admit(
   { operator: name }: Settings,
   database: Queryable,
   provider: () => Promise<KeyProvider>,
-  { permission, named }: Asked = runningTask(),
+  { permission, named }: Asked,
 ): Promise<string> {
   if (name === undefined) {
     if (await hasOperators(database)) refuse('operator_unnamed');
@@ -168,16 +151,19 @@ async function admit(
   return `operator:${name}`;
 }
 
-/** The same on the schema of any release, and with or without the key. The caller sets an entry signer first if the key is available. */
-export async function admitOnAnySchema(settings: Settings, database: Queryable): Promise<string> {
-  return admit(settings, database, () => openKeyProvider(settings, database)).catch((error: unknown) => {
+/** The same on the schema of any release, and with or without the key. Nobody is asked for where a task takes no role. */
+async function admitOnAnySchema(settings: Settings, database: Database, asked: Asked): Promise<string> {
+  if (asked.permission.role === undefined) return unknownOperator(settings);
+  const signer = await signerIfAvailable(settings, database);
+  if (signer !== undefined) setSigner(database, signer);
+  return admit(settings, database, openedOnce(settings, database), asked).catch((error: unknown) => {
     if (error instanceof KeyUnavailable || isUndefined(error)) return unknownOperator(settings);
     throw error;
   });
 }
 
 /** Where there is no database yet, or none that knows operators. */
-export function unknownOperator({ operator }: Settings): string {
+function unknownOperator({ operator }: Settings): string {
   return operator === undefined ? `operator:account:${accountName()}` : `operator:${operator}`;
 }
 

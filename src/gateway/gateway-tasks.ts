@@ -1,0 +1,82 @@
+// What is done with a gateway on this machine, before there is a database or without one.
+import { Database } from '../postgres/database.js';
+import { migrate } from '../postgres/schema.js';
+import { choice, duration } from '../tasks/kinds.js';
+import { optional, task } from '../tasks/task.js';
+import { connect } from './database/connection.js';
+import { readSettings, SettingsError } from './settings/settings.js';
+
+const PROBE = task({
+  name: 'probe',
+  help: 'ask the gateway on this machine whether it can take requests (ready), or answers at all (live)',
+  scope: 'nobody',
+  on: 'nothing',
+  input: {
+    question: optional(choice('ready', 'live'), '[question]', '', { default: 'ready' as const }),
+    within: optional(duration(), '--within <duration>', 'ask again for so long, until the answer is yes', {
+      default: 0,
+    }),
+  },
+  run: async (_, { question, within }): Promise<{ readonly reason?: string }> => {
+    const settings = readSettings();
+    if (settings.port === 0)
+      throw new SettingsError('TOLLGATE_PORT is 0, any free port: nobody knows which to ask');
+    // Loaded only here: the other commands do not need Node's HTTP client, and start sooner.
+    const { probe } = await import('../http/probe.js');
+    const reason = await probe(settings, question, within);
+    return { [question]: reason === undefined, ...(reason !== undefined && { reason }) };
+  },
+  says: ({ reason }, { question }) =>
+    reason === undefined ? `The gateway is ${question}.` : `The gateway is not ${question}: ${reason}.`,
+  fails: ({ reason }) => reason !== undefined,
+});
+
+const DOCTOR = task({
+  name: 'doctor',
+  help: 'look at everything that an operator would check, and change nothing; exit code 1 where something failed',
+  scope: 'nobody',
+  on: 'nothing',
+  input: {},
+  run: async () => {
+    // Loaded only here: the other commands need neither certificates nor the calendar.
+    const { examine } = await import('./doctor/doctor.js');
+    const findings = await examine();
+    const count = (wanted: string) => findings.filter(({ result }) => result === wanted).length;
+    return { failed: count('failed'), warnings: count('warning'), findings };
+  },
+  says: ({ failed, warnings, findings }) => {
+    const width = Math.max(...findings.map(({ check }) => check.length));
+    const lines = findings.map(
+      ({ check, result, found, todo }) =>
+        `${result.padEnd(11)}  ${check.padEnd(width)}  ${found}${todo === undefined ? '' : ` → ${todo}`}`,
+    );
+    return [...lines, `${failed} failed, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}.`].join('\n');
+  },
+  fails: ({ failed }) => failed > 0,
+});
+
+const MIGRATE = task({
+  name: 'migrate',
+  help: 'bring the schema of the database up to date',
+  scope: 'nobody',
+  on: 'nothing',
+  input: {},
+  run: async () => {
+    const connection = await connect(readSettings(), 'migrating');
+    const database = new Database(connection.logins.migrating, { maxConnections: 1, patient: true });
+    try {
+      const { version, applied } = await migrate(database);
+      return { version, applied };
+    } finally {
+      await database.close();
+      await connection.close();
+    }
+  },
+  says: ({ version, applied }) =>
+    applied.length === 0
+      ? `The schema is current, version ${version}.`
+      : `Applied ${applied.join(', ')}: schema ready, version ${version}.`,
+});
+
+/** In the order in which `tollgate --help` lists them. They ask for no operator, so the console does not know them. */
+export const GATEWAY_GROUPS = [PROBE, DOCTOR, MIGRATE].map((only) => ({ name: only.name, tasks: [only] }));
