@@ -1,4 +1,4 @@
-// Fastify without compilers of schemas: no route has a schema for Fastify, and the compilers take longer to load than Fastify itself.
+// Fastify without its schema compilers: no route gives Fastify a schema, and the compilers take longer to load than Fastify itself.
 
 export const NO_SCHEMAS = { compilersFactory: { buildValidator: refuse, buildSerializer: refuse } };
 
