@@ -126,8 +126,10 @@ describe('addresses', () => {
     const commands = FILES.flatMap((path) =>
       [...read(path).matchAll(/bin\/tollgate\.js"?,? "?(\w+)/g)].map(([, command]) => command as string),
     );
-    const known = filesUnder('src/cli').flatMap((path) =>
-      [...read(path).matchAll(/program\s*\.command\('(\w+)'\)/g)].map(([, command]) => command),
+    const known = filesUnder('src').flatMap((path) =>
+      [...read(path).matchAll(/(?:program\s*\.command\(|task\(\{\s*name: )'(\w+)'/g)].map(
+        ([, command]) => command,
+      ),
     );
     expect(new Set(commands)).toEqual(new Set(['serve', 'migrate', 'probe']));
     expect(known).toEqual(expect.arrayContaining(commands));
