@@ -135,7 +135,7 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     return new Tollgate({ baseUrl, ...this.credentials, ...options });
   }
 
-  /** Makes the demo's user known, and lets `work` do at a first gateway what has to be done in peace. That one is stopped again. */
+  /** Creates the demo's user, and lets `work` do undisturbed work at a first gateway, which is then stopped. */
   async prepare(
     work: (client: Tollgate) => Promise<void> = async () => {},
     options?: FirstGatewayOptions,
@@ -162,8 +162,8 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
   }
 
   /**
-   * Voids end when the business day closes: where that is near, the gateway's clock is moved beyond it. Not where an acquirer that
-   * is not simulated is to be paid over: that wants real time.
+   * Voids end when the business day closes: if that is near, the gateway's clock is moved past it. Not with an acquirer that is
+   * not simulated: that needs real time.
    */
   async #buyBeforeEverything(client: Tollgate, isInRealTime: boolean): Promise<void> {
     const body = paymentBody({ merchant: this.merchantId, reference: 'before-everything', amount: 1 });
@@ -205,7 +205,7 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     };
   }
 
-  /** In a session of its own, since the database may have been another server just before. */
+  /** In a session of its own, since the database may just have moved to another server. */
   async sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.database.url });
     client.on('error', () => {});
@@ -222,7 +222,7 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     return this.sql(STORED_TRANSACTIONS, [reference]);
   }
 
-  /** The same, once none of them is in doubt any more, or when the time is up. */
+  /** The same, once none is in doubt, or when the time is up. */
   async decidedTransactions(limitMs: number): Promise<StoredTransaction[]> {
     const untilMs = performance.now() + limitMs;
     for (;;) {
