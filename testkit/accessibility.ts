@@ -1,4 +1,4 @@
-// What axe-core finds wrong with a page as it stands in the browser: in both colour schemes, at the width of a desk and of a telephone.
+// Checks a page as it stands in the browser with axe-core: in both colour schemes, at desktop and phone width.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -9,7 +9,7 @@ const SCHEME_OF_PAGE = 'document.documentElement.dataset.mantineColorScheme';
 const SCHEMES = ['dark', 'light'] as const;
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 800 };
-/** What is right is not described: that takes axe-core as long as to look for what is wrong. The page's styles are there already. */
+/** Passes are not described: that takes axe-core as long as finding violations. The page's styles are loaded already. */
 const CHEAPLY = { resultTypes: ['violations'], selectors: false, preload: false, elementRef: false };
 const CONTRAST = { ...CHEAPLY, runOnly: ['color-contrast'] };
 

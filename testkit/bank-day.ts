@@ -1,5 +1,4 @@
-// What an operator does on a bank day, done in this process so that it costs no start of a command, and the commands
-// themselves.
+// An operator's bank day, run in this process to save the start of a command, and the commands themselves.
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -36,11 +35,11 @@ export interface BankDay {
   readonly folder: string;
   readonly database: Database;
   setDirectEntry(merchant: number, change?: Partial<DirectEntryWish>): Promise<void>;
-  /** The new file of what waits; undefined where nothing does. */
+  /** The new file of waiting items; undefined if there are none. */
   export(merchant: number): Promise<DirectEntryFile | undefined>;
   /** At this instant of the gateway's time, or at the present one. */
   importReturns(text: string, atMs?: number): Promise<ImportResult>;
-  /** Where a file of this text is. */
+  /** The path of a file with this text. */
   save(text: string): Promise<string>;
   /** `tollgate …` with the gateway's settings. */
   tollgate(...args: string[]): Promise<Ended>;
@@ -83,7 +82,7 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
   };
 }
 
-/** Moves the clock where no command may, and waits until the gateway has the new time and has done what is due by it. */
+/** Moves the clock where no command may, and waits until the gateway has done everything due. */
 export function moveClock(gateway: Pick<TestGateway, 'sql'>, days: number): Promise<void> {
   return moveClockByMs(gateway, days * 86_400_000);
 }
@@ -96,7 +95,7 @@ export async function moveClockByMs({ sql }: Pick<TestGateway, 'sql'>, ms: numbe
   await vi.waitFor(async () => expect(await sql(behind)).toEqual([]), { timeout: 60_000, interval: 20 });
 }
 
-/** What can change about transactions: their rows, their items, and what is told of them. */
+/** Everything about transactions that can change: their rows, items and events. */
 export async function stateOf({ sql }: Pick<TestGateway, 'sql'>): Promise<Json> {
   return {
     transactions: await sql('SELECT t::text FROM transaction t ORDER BY organisation_id, audit'),

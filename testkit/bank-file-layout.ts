@@ -1,5 +1,5 @@
-// The 120-column layout of direct-entry files as a bank sees it: reads what was lodged and refuses whatever is out of
-// place, and writes what it returns. From the published columns, knowing nothing of the gateway's own code.
+// The 120-column layout of direct-entry files as a bank sees it: reads lodged files strictly, and writes returns. From the
+// published columns, independent of the gateway's own code.
 
 /** First and last column of a field, counted from one as the banks do. */
 type Columns = readonly [first: number, last: number];
@@ -101,7 +101,7 @@ function number(line: string, place: Columns): number {
   return Number(matching(line, place, /^[0-9]+$/));
 }
 
-/** What follows the text is fill; what precedes it is part of it. */
+/** Spaces after the text are padding; spaces before it belong to it. */
 function leftJustified(line: string, place: Columns): string {
   return columns(line, place).replace(/ +$/, '');
 }

@@ -1,4 +1,4 @@
-// The bodies of payments, of what follows them and of tokens, each member as a test or a proof wants it.
+// The bodies of payments, later operations and tokens, with members changed as a test wants.
 
 // biome-ignore lint/suspicious/noExplicitAny: whoever sent a request looks into its answer freely
 export type Json = any;
@@ -24,7 +24,7 @@ export interface TargetChange {
   readonly correlationId?: string;
 }
 
-/** An ordinary card, of which nothing is known but that it is good. */
+/** An ordinary, valid card. */
 export const CARD = '4111111111111111';
 export const BANK_ACCOUNT = { bsb: '062-000', account_number: '123456789', account_name: 'A Customer' };
 

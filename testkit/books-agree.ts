@@ -1,4 +1,4 @@
-// What a test expects of the books in the end: gateway and acquirer agree, and every reservation is held by somebody.
+// The books at the end of a test: gateway and acquirer agree, and every reservation belongs to an operation.
 import { expect, vi } from 'vitest';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
 import {
@@ -15,14 +15,14 @@ function storedTransactions({ sql }: Pick<TestGateway, 'sql'>): Promise<StoredTr
   return sql(STORED_TRANSACTIONS, [null]);
 }
 
-/** Every amount that is reserved belongs to operations that are live, and the other way round. */
+/** Every reserved amount belongs to live operations, and vice versa. */
 export async function expectReservationsToBeHeld(gateway: Pick<TestGateway, 'sql'>): Promise<void> {
   expect(wrongReservations(await storedTransactions(gateway))).toEqual([]);
 }
 
 /**
- * Waits until everything is decided, and then expects that gateway and acquirer agree to the cent, that every
- * reservation is held by somebody, that the events say how each transaction stands, and that nothing was asked for twice.
+ * Waits until everything is decided. Then expects that gateway and acquirer agree to the cent, every reservation belongs to an
+ * operation, the events match each transaction's status, and nothing was asked for twice.
  */
 export async function expectBooksToAgree(
   gateway: Pick<TestGateway, 'sql' | 'ledger'>,

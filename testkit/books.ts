@@ -1,4 +1,4 @@
-// Holds the gateway's books against the acquirer's: what each says was charged or is held, by the reference that was sent.
+// Compares the gateway's books with the acquirer's: the amounts charged or held, by reference.
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
 import { decision } from '../src/acquirers/simulator/simulator.js';
 
@@ -36,7 +36,7 @@ export type Booked = Pick<
   'acquirerReference' | 'type' | 'status' | 'amountCents' | 'completedBy'
 >;
 
-/** What stands behind one reference in the end, in words: `1995 charged`, `-500 charged` or `1000 held`. */
+/** The final position of a reference, in words: `1995 charged`, `-500 charged` or `1000 held`. */
 export type Positions = ReadonlyMap<string, string>;
 
 /** The operations that the acquirer approved and has not reversed. */
@@ -53,7 +53,7 @@ function isApproved({ responseCode = '' }: LedgerEntry): boolean {
   return decision({ responseCode, responseMessage: '' }).kind === 'approved';
 }
 
-/** What comes to nothing is left out. */
+/** Zero positions are left out. */
 export function positionsOfLedger(entries: readonly LedgerEntry[]): Positions {
   const standing = standingEntries(entries);
   const targetsOf = (list: readonly LedgerEntry[], kind: string) =>
@@ -92,7 +92,7 @@ function position(operation: string, amountCents: number): string {
   }
 }
 
-/** Where the two disagree, in words. */
+/** The differences between the two, in words. */
 export function differences(rows: readonly Booked[], entries: readonly LedgerEntry[]): string[] {
   const ours = positionsOfTransactions(rows);
   const theirs = positionsOfLedger(entries);
@@ -111,7 +111,7 @@ export const EVERY_EVENT = `(
     UNION ALL
     SELECT organisation_id, merchant_id, subject, version, type, created_at FROM event_feed) every_event`;
 
-/** Reads transactions whose events are not numbered from 1, or whose newest does not say how they stand. */
+/** Transactions whose events are not numbered from 1, or whose newest event does not match their status. */
 export const WRONG_EVENTS = `
   WITH told AS (
     SELECT organisation_id, subject AS audit, array_agg(version ORDER BY version) AS versions,

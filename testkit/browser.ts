@@ -1,5 +1,5 @@
-// A real browser for tests of the console: the Chromium inside of an npm package, or the one that TOLLGATE_TEST_BROWSER names. Where
-// neither can run, tests say so and are skipped.
+// A real browser for tests of the console: the Chromium of an npm package, or the one that TOLLGATE_TEST_BROWSER names. If
+// neither can run, the tests are skipped with the reason.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { environmentWithoutSettings, PROJECT_ROOT } from './project.js';
 const OWN = process.env.TOLLGATE_TEST_BROWSER;
 const HAS_PACKAGE = process.platform === 'linux' && process.arch === 'x64';
 
-/** Undefined where a browser can run. */
+/** Undefined if a browser can run. */
 export const WHY_NO_BROWSER =
   OWN !== undefined || HAS_PACKAGE
     ? undefined
@@ -37,8 +37,8 @@ async function unpack(): Promise<Unpacked> {
   if (!existsSync(folder)) {
     const making = `${folder}-${process.pid}`;
     await mkdir(making, { recursive: true });
-    // In a process of its own: the package changes the environment of the one that imports it. It brings its libraries only where it
-    // believes to run in a certain cloud.
+    // In a process of its own: the package changes the environment of its importer. It brings its libraries only if it believes
+    // to run in a certain cloud.
     const program = "import('@sparticuz/chromium').then((it) => it.default.executablePath())";
     await promisify(execFile)(process.execPath, ['-e', program], {
       cwd: PROJECT_ROOT,
@@ -77,7 +77,7 @@ export interface Screen {
   readonly scheme?: 'light' | 'dark';
 }
 
-/** A person's own browser: what is kept in one of them is not in another. Animations are off. */
+/** A separate browser profile for a person, with animations off. */
 export function newPerson(browser: Browser, { width = 1280, height = 900, scheme = 'light' }: Screen = {}) {
   return browser.newContext({
     locale: 'en-AU',
@@ -89,7 +89,7 @@ export function newPerson(browser: Browser, { width = 1280, height = 900, scheme
 
 export interface Seen {
   readonly page: Page;
-  /** What the browser complained of: scripts or styles that were refused, errors that nobody caught. */
+  /** The browser's complaints: refused scripts or styles, uncaught errors. */
   readonly complaints: string[];
 }
 
@@ -98,7 +98,7 @@ export async function openPage(person: BrowserContext): Promise<Seen> {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    // Answers that refuse something are told of as errors, too; they are looked at where they matter.
+    // Refusing answers are reported as errors, too; tests check those where they matter.
     if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))
       complaints.push(message.text());
   });

@@ -1,4 +1,4 @@
-// One request over HTTP and what came of it. No answer is a thing of its own: it says nothing about what happened.
+// One HTTP request and its result. A missing answer is a result of its own: it says nothing about what happened.
 import { randomUUID } from 'node:crypto';
 import type { Json } from './bodies.js';
 
@@ -8,7 +8,7 @@ export class Unanswered extends Error {
 }
 
 export interface Caller {
-  /** Undefined while nobody listens there. */
+  /** Undefined while no gateway listens. */
   readonly baseUrl: string | undefined;
   readonly authorization: string;
 }

@@ -1,4 +1,4 @@
-// The review of sealed cards, as a test waits for it, and which transactions still have one.
+// The review of sealed cards: lets a test wait for it, and shows which transactions still have a card.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import type { Clock } from '../src/clock/clock.js';
@@ -11,9 +11,9 @@ import { locker } from './locks.js';
 
 type OnDatabase = Pick<TestGateway, 'sql'>;
 
-/** Has every merchant's cards looked at now. */
+/** Has every merchant's cards reviewed now. */
 async function begin({ sql }: OnDatabase): Promise<void> {
-  // The rows of merchants are made when a gateway starts.
+  // The merchants' rows are created when a gateway starts.
   await vi.waitFor(async () => expect(await sql('SELECT FROM card_review LIMIT 1')).toHaveLength(1), {
     timeout: 60_000,
   });
@@ -22,13 +22,13 @@ async function begin({ sql }: OnDatabase): Promise<void> {
 
 const due = ({ sql }: OnDatabase) => sql('SELECT FROM card_review WHERE next_at <= gateway_now()');
 
-/** Waits until the gateway has looked at every merchant's cards. */
+/** Waits until the gateway has reviewed every merchant's cards. */
 export async function reviewed(gateway: OnDatabase): Promise<void> {
   await begin(gateway);
   await vi.waitFor(async () => expect(await due(gateway)).toEqual([]), { timeout: 60_000, interval: 25 });
 }
 
-/** Of which a test expects that it fails nowhere. The clock is that of the gateway, unless it is to be another. */
+/** Fails the test on any failure. Uses the gateway's clock unless another is given. */
 export function destructionOn(
   database: Database,
   aheadMs = 0,
@@ -45,7 +45,7 @@ export function destructionOn(
   });
 }
 
-/** The same, and lends a hand: the gateway looks only once a second. */
+/** The same, but also reviews here: the gateway does so only once a second. */
 export async function reviewedAtOnce(gateway: Pick<TestGateway, 'sql' | 'databaseUrl'>): Promise<void> {
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
   const [{ advanced }] = (await gateway.sql('SELECT advanced_ms::float8 AS advanced FROM gateway')) as [
@@ -56,7 +56,7 @@ export async function reviewedAtOnce(gateway: Pick<TestGateway, 'sql' | 'databas
     await begin(gateway);
     while ((await due(gateway)).length > 0) {
       await destruction.run();
-      // It may be the gateway's turn just now.
+      // The gateway may hold the lock now.
       await sleep(5);
     }
   } finally {
@@ -65,8 +65,8 @@ export async function reviewedAtOnce(gateway: Pick<TestGateway, 'sql' | 'databas
 }
 
 /**
- * Keeps the gateway from looking at cards until it is released, or the test ends. What somebody has locked at that moment is not destroyed
- * at once, and that somebody may be the gateway itself.
+ * Keeps the gateway from reviewing cards until released, or the test ends. A card locked at that moment is not destroyed at
+ * once, and the gateway itself may hold the lock.
  */
 export async function unreviewed(gateway: Pick<TestGateway, 'databaseUrl'>): Promise<() => Promise<void>> {
   const { query, rollback } = await locker(gateway);

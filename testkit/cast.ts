@@ -1,4 +1,4 @@
-// Somebody to call a test's gateway as: merchants of two organisations, and their users.
+// The users that a test calls its gateway as, with merchants of two organisations.
 import { credentialKey, journalKey } from '../src/gateway/callers.js';
 import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../src/gateway/settings/settings.js';
@@ -25,7 +25,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** Somebody to call a gateway as that has these settings: its users are sealed under its key-encryption key. */
+/** Adds the cast for a gateway with these settings: its users are sealed under its key-encryption key. */
 export async function addCast(databaseUrl: string, settings?: Settings): Promise<Cast> {
   const database = new Database(databaseUrl, { maxConnections: 1 });
   const key = await credentialKeyOf(database, settings);

@@ -1,5 +1,5 @@
-// Certificates for tests, made when they are needed: Node can sign, but makes no certificates, and a test may run where there is
-// no other tool. X.509 version 3, keys on the curve P-256.
+// Certificates for tests, generated on demand: Node can sign, but not make certificates, and no other tool may be installed.
+// X.509 version 3, keys on the curve P-256.
 import { generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
@@ -15,11 +15,11 @@ export interface TestCertificate {
 
 export interface CertificateOptions {
   readonly name?: string;
-  /** Names and IPv4 addresses that it is for. */
+  /** The names and IPv4 addresses it is valid for. */
   readonly of?: readonly string[];
   readonly from?: Date;
   readonly until?: Date;
-  /** Itself, where absent. */
+  /** Self-signed if absent. */
   readonly issuer?: TestCertificate;
 }
 

@@ -1,11 +1,11 @@
-// Chance that can be repeated: the same seed makes the same choices.
+// Repeatable randomness: the same seed makes the same choices.
 
 export class Chance {
   #state: number;
 
   constructor(seed: number) {
     this.#state = (seed ^ 0x5bf03635) >>> 0 || 1;
-    // Seeds that are close to each other begin alike.
+    // Similar seeds begin alike.
     for (let turn = 0; turn < 8; turn += 1) this.below(2);
   }
 
@@ -52,12 +52,12 @@ export class Chance {
     return mixed;
   }
 
-  /** A text that is not made twice. */
+  /** A text that is never repeated. */
   id(): string {
     return `h-${this.below(2 ** 32).toString(36)}-${this.below(2 ** 32).toString(36)}`;
   }
 
-  /** One for somebody who chooses at the same time, so that neither disturbs the other. */
+  /** An independent one for concurrent use. */
   fork(): Chance {
     return new Chance(this.below(2 ** 32));
   }

@@ -1,5 +1,5 @@
-// A Citus cluster of one's own, a coordinator and two workers, whose servers can be killed and started again. `CITUS_BIN` is the directory
-// of PostgreSQL's programs, for a PostgreSQL that has Citus installed.
+// A private Citus cluster, a coordinator and two workers, whose servers can be killed and restarted. `CITUS_BIN` is the
+// directory of PostgreSQL's programs, for a PostgreSQL with Citus.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, chown, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -167,7 +167,7 @@ export class CitusCluster {
     });
   }
 
-  /** At the end of the program, which waits for nothing. */
+  /** At the end of the program, without waiting. */
   #leave(): void {
     for (const { process: server } of this.servers) server?.kill('SIGQUIT');
   }

@@ -1,5 +1,5 @@
-// Databases on a Citus cluster, for tests and proofs that run there as well as on a plain PostgreSQL: `CITUS_URL` names a database on its
-// coordinator in which the other servers are known, by a superuser that all of them let in.
+// Databases on a Citus cluster, for tests and proofs that run there as well as on a plain PostgreSQL: `CITUS_URL` names a
+// database on its coordinator that knows the other servers, with a superuser accepted by all.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { run } from './gateway-process.js';
@@ -15,7 +15,7 @@ export interface Server {
   readonly isCoordinator: boolean;
 }
 
-/** A database of its own on every server, with the current schema, distributed. Made as a copy of a template, it is there sooner. */
+/** A separate database on every server, with the current schema, distributed. A copy of a template is quicker. */
 export async function makeCitusDatabase(adminUrl: string, name: string, template?: string): Promise<string> {
   const servers = await serversOf(adminUrl);
   await Promise.all(
@@ -39,7 +39,9 @@ export async function makeCitusDatabase(adminUrl: string, name: string, template
   return url;
 }
 
-/** Whoever joins servers or distributes tables tells the servers of all roles, which their databases share: of two at once one might fail. */
+/**
+ * Joining servers or distributing tables announces all roles to the servers, which share them: of two at once, one might fail.
+ */
 async function inTurns(adminUrl: string, work: () => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl });
   client.on('error', () => {});
@@ -52,7 +54,7 @@ async function inTurns(adminUrl: string, work: () => Promise<unknown>): Promise<
   }
 }
 
-/** By the program: this may run where it has been compiled to, without the migrations. */
+/** Through the program: this may run compiled, without the migrations. */
 export async function prepareByCommands(url: string): Promise<void> {
   for (const command of ['migrate', 'distribute']) {
     const { code, stderr } = await run([command], { DATABASE_URL: url });
@@ -62,14 +64,14 @@ export async function prepareByCommands(url: string): Promise<void> {
 
 export async function dropCitusDatabase(adminUrl: string, name: string): Promise<void> {
   const servers = await serversOf(adminUrl);
-  // The coordinator first: it would ask the others for what they do not have any more.
+  // The coordinator first: it would query the others for dropped objects.
   for (const server of servers.toSorted(
     (one, other) => Number(other.isCoordinator) - Number(one.isCoordinator),
   ))
     await drop(addressAt(adminUrl, server), name);
 }
 
-/** Whoever is connected is sent away; but Citus itself, which looks after every database, may be there again before it is dropped. */
+/** Disconnects everybody; but Citus itself may reconnect before the database is dropped. */
 async function drop(url: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -83,7 +85,7 @@ async function drop(url: string, name: string): Promise<void> {
   }
 }
 
-/** What a worker that was away has prepared: the coordinator, whose database is gone, will not bring it to an end any more. */
+/** Prepared transactions of a worker that was away: the coordinator's database is gone, and will not finish them. */
 async function rollBackPrepared(url: string, name: string): Promise<void> {
   const rows = await ask(url, [`SELECT gid FROM pg_prepared_xacts WHERE database = '${name}'`]);
   const there = new URL(url);
@@ -125,7 +127,7 @@ export async function ask(url: string, statements: readonly string[]): Promise<p
   }
 }
 
-/** A database of a proof on a cluster that is somebody else's: its servers are not ours to kill, its sessions are. */
+/** A proof's database on a shared cluster: its servers are not ours to kill, its sessions are. */
 export class CitusDatabase {
   readonly lastingUrl: string;
 

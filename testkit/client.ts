@@ -1,4 +1,4 @@
-// A merchant's backend server. Every response that it gets is checked against the OpenAPI document.
+// A merchant's backend server. Checks every response against the OpenAPI document.
 import { randomUUID } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -38,7 +38,7 @@ export interface CallOptions {
   readonly method?: string;
   readonly correlationId?: string | null;
   readonly headers?: Record<string, string>;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: string | Uint8Array;
   readonly body?: unknown;
 }
@@ -137,7 +137,7 @@ export function client(
 const DOCUMENT = openApiDocument(OPERATIONS);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
-// Clients must be ready for more than this gateway may answer today: new members, and new values.
+// Clients must accept more than this gateway answers today: new members, and new values.
 ajv.addKeyword({
   keyword: 'x-extensible-enum',
   validate: (values: unknown[], value: unknown) => values.includes(value),
@@ -149,7 +149,7 @@ ajv.addSchema(
   'openapi',
 );
 
-/** Of the connection or of HTTP itself, not of the interface. */
+/** Headers of the connection or of HTTP itself, not of the API. */
 const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
 
 const ROUTES = Object.keys(DOCUMENT.paths).map((route) => ({
@@ -157,7 +157,7 @@ const ROUTES = Object.keys(DOCUMENT.paths).map((route) => ({
   pattern: new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** Throws when an operation answers what the document does not say. */
+/** Throws if an answer is not in the document. */
 function checkAgainstDocument(
   method: string,
   path: string,

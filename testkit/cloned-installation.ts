@@ -1,5 +1,5 @@
-// What several gateway processes of a test share: a clone of the test run's database, the simulated acquirer's ledger, and
-// somebody to call them as.
+// The things that several gateway processes of a test share: a clone of the test run's database, the simulated acquirer's
+// ledger, and a user.
 import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
@@ -26,7 +26,7 @@ export interface Installation {
   start(settings?: Environment): Promise<InstalledGateway>;
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   ledger(): Promise<LedgerEntry[]>;
-  /** What the acquirer has done under the reference of one transaction. */
+  /** The acquirer's entries for one transaction's reference. */
   ledgerOf(audit: number): Promise<LedgerEntry[]>;
 }
 
@@ -81,16 +81,16 @@ async function startInstalled(
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
     TOLLGATE_RESOLVER_FIRST_PAUSE_MS: '50',
     TOLLGATE_PROCESS_TIMEOUT_MS: '5000',
-    // What is under way stays so for as long as a busy machine needs to see that it is.
+    // Requests stay in flight long enough for a busy machine to see it.
     TOLLGATE_SIMULATOR_SLOW_MS: '6000',
-    // A machine that is busy with many tests is slow, and the gateway has not too much to do.
+    // A machine busy with many tests is slow, but the gateway is not overloaded.
     TOLLGATE_MAX_DELAY_MS: '3000',
     ...asEnvironment(others),
   });
   return { ...gateway, api: client(gateway.baseUrl, owner) };
 }
 
-/** Looks a transaction up by its correlation ID until its outcome is known. Undefined when there is none. */
+/** Looks a transaction up by its correlation ID until its outcome is known. Undefined if there is none. */
 export async function outcomeOf(api: Client, correlationId: string): Promise<Json | undefined> {
   const { status, body } = await api.search(correlationId);
   expect(status).toBe(200);

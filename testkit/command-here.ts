@@ -1,5 +1,5 @@
-// Commands run in this process, one at a time, with the words, the environment and the output of a process of its own. To start
-// a process for each takes most of the time; what it does to the program is seen by those tests that start one.
+// Runs commands in this process, one at a time, with the words, environment and output of a process of its own. Starting a
+// process for each takes most of the time; a few tests do so.
 import { runCommand } from '../src/cli/command-line.js';
 import type { Ended, Environment } from './gateway-process.js';
 import { environmentWithoutSettings } from './project.js';

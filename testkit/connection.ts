@@ -1,4 +1,4 @@
-// A connection on which a test writes bytes as it likes, valid HTTP or not.
+// A connection on which a test writes arbitrary bytes, valid HTTP or not.
 import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
@@ -28,7 +28,7 @@ export async function connect(
   socket.on('data', (chunk) => {
     text += chunk;
   });
-  // A reset is a way to close; the test looks at what came before it.
+  // A reset also closes; the test checks what came before it.
   socket.on('error', () => {});
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)));
   await once(socket, trusted === undefined ? 'connect' : 'secureConnect');
@@ -70,7 +70,7 @@ export function errorOf(text: string): { error_code: string; location: string[] 
 /** The correlation IDs of the responses in the text. */
 export const idsOf = (text: string) => [...text.matchAll(/^x-correlation-id: (\S+)/gim)].map(([, id]) => id);
 
-/** A proper purchase under this correlation ID. Its length is that of the proper body, unless the headers say otherwise. */
+/** A valid purchase under this correlation ID, with the correct length unless the headers say otherwise. */
 export function purchaseText(
   gateway: TestGateway,
   id: string,

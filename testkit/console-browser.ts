@@ -1,4 +1,4 @@
-// Operators in a real browser before a test's gateway: each in a browser of their own, signed in, with the interface beside it.
+// Operators in real browsers in front of a test's gateway: each in a profile of their own, signed in, with the API beside it.
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { newPerson, openPage, type Screen, startBrowser } from './browser.js';
 import { COOKIE_NAME, type ConsoleClient, type SignedIn, signedIn } from './console.js';
@@ -12,9 +12,9 @@ export interface OperatorAtConsole {
   /** The same session without a browser. */
   readonly client: ConsoleClient;
   readonly name: string;
-  /** Loads a page of the console by its path, and waits until it is there with everything that it shows. */
+  /** Loads a page of the console by its path, and waits until everything on it is loaded. */
   load(path: string): Promise<void>;
-  /** The same as the console's own links do it, which takes a sixth of the time; loads it where it is not open yet. */
+  /** The same by the console's own navigation, which takes a sixth of the time; loads the page if none is open. */
   goTo(path: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -70,13 +70,13 @@ async function openConsoleAs(
   };
 }
 
-/** Whether another page of the console is open. Where it is the same one, whoever goes there again wants it anew. */
+/** Whether another page of the console is open. Going to the same page again reloads it. */
 function isElsewhere(page: Page, url: string, path: string): boolean {
   const [now, wanted] = [new URL(page.url()), new URL(path, url)];
   return now.origin === wanted.origin && now.pathname !== wanted.pathname;
 }
 
-/** Goes to another page of the console without loading it anew. */
+/** Goes to another page of the console without reloading. */
 export async function follow(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
   await shown(page);
@@ -97,7 +97,7 @@ export async function giveSession(person: BrowserContext, { cookie }: ConsoleCli
   ]);
 }
 
-/** Waits until the page has its title, and nothing on it is still being loaded. */
+/** Waits until the page has its title, and nothing is still loading. */
 export async function shown(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   for (;;) {
@@ -118,8 +118,8 @@ export function rowOf(page: Page, list: string, words: string): Locator {
 }
 
 /**
- * Fills in the form that is open, by the labels of its fields, and sends it. Returns the dialogue when that was answered: it is closed, or
- * shows an outcome, or what is wrong.
+ * Fills in the open form by its labels, and sends it. Returns the dialogue once answered: closed, or showing an outcome or an
+ * error.
  */
 export async function fillIn(
   page: Page,
@@ -128,7 +128,7 @@ export async function fillIn(
 ): Promise<Locator> {
   const dialog = dialogOf(page, title);
   for (const [label, value] of Object.entries(fields)) {
-    // Behind the name of what must be filled in stands an asterisk.
+    // An asterisk follows the name of a required field.
     const field = dialog.getByLabel(new RegExp(`^${label}( \\*)?$`));
     if (typeof value === 'boolean') await field.setChecked(value);
     else if ((await field.and(dialog.locator('select')).count()) > 0) await field.selectOption(value);

@@ -1,4 +1,4 @@
-// Operators on the console of a test's gateway: each with a session, calling its interface as the page does.
+// Operators on the console of a test's gateway: each with a session, calling its API as the page does.
 import type { SessionStage } from '../src/operators/operator.js';
 import { addOperator, hasOperators } from '../src/operators/operators.js';
 import { openSession } from '../src/operators/sessions.js';
@@ -62,7 +62,7 @@ export interface SignedIn {
   readonly organisation?: number;
   readonly name?: string;
   readonly stage?: SessionStage;
-  /** How long its session lasts; as long as any other unless it is said. */
+  /** How long its session lasts; the default if absent. */
   readonly lastsMs?: number;
 }
 
@@ -79,7 +79,7 @@ export async function signedIn(
   try {
     await credentialKeyOf(database, gateway.settings);
     const key = gateway.credentialKey;
-    // The first one must be an administrator of the whole installation.
+    // The first operator must be an administrator of the whole installation.
     if (!(await hasOperators(database)))
       await addOperator(database, 'operator:test', key, 'http://localhost', 'first', {
         role: 'administrator',
@@ -93,7 +93,7 @@ export async function signedIn(
       agent: 'test',
       ...(lastsMs !== undefined && { lastsMs }),
     });
-    // On a slow machine a test file takes longer than the five minutes that a proof counts for.
+    // On a slow machine a test file takes longer than the five minutes of a fresh proof.
     const text = `UPDATE operator_session SET proved_at = now() + interval '1 day' WHERE operator = $1`;
     await database.query({ name: '', text }, [name]);
     return consoleClient(gateway.operatorsUrl, `${COOKIE_NAME}=${token}`, name);

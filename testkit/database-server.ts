@@ -24,7 +24,7 @@ import { makeRunFolder, removeAbandonedRuns, removeRun } from './test-runs.js';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** Of this user, and of runs of which no session is there any more. */
+/** This user's databases, of runs without a session. */
 const ABANDONED_DATABASES = `SELECT datname AS name FROM pg_database d
   WHERE datdba = current_user::regrole AND datname ~ '^tollgate_(template|test)_[0-9]+_[0-9a-f]{8}(_|$)'
   AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datname = d.datname
@@ -87,8 +87,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * All that is temporary goes into one folder. A process of its own waits for the end of this one, even by `kill -9`, and then removes
- * the folder with everything that still runs in it. What is left all the same, the next run removes.
+ * All temporary files go into one folder. A separate process waits for the end of this one, even by `kill -9`, and then removes
+ * the folder and every process in it. The next run removes anything left over.
  */
 async function openRunFolder(vitestFolder: string): Promise<() => Promise<void>> {
   const place = tmpdir();
@@ -113,7 +113,7 @@ async function openRunFolder(vitestFolder: string): Promise<() => Promise<void>>
   };
 }
 
-/** On a server that is not ours alone: databases of runs that are gone are dropped, and a session shows that this one is not. */
+/** On a shared server: drops databases of finished runs, and a session shows that this run is alive. */
 async function showPresence(adminUrl: string, run: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: adminUrl, application_name: `tollgate-tests-${run}` });
   client.on('error', () => {});
@@ -123,13 +123,13 @@ async function showPresence(adminUrl: string, run: string): Promise<pg.Client> {
   return client;
 }
 
-/** As they are: to prove on both sides that one knows them costs each of ten thousand sessions more than a millisecond. */
+/** In clear: proving a password on both sides would cost each of ten thousand sessions more than a millisecond. */
 async function askForPasswords(rules: string): Promise<void> {
   const text = await readFile(rules, 'utf8');
   await writeFile(rules, text.replaceAll(/\bscram-sha-256$/gm, 'password'));
 }
 
-/** To add it anew for each test would take a dozen transactions every time. */
+/** Adding it for each test would take a dozen transactions every time. */
 async function prepareCast(adminUrl: string, like: string, folder: string): Promise<PreparedCast> {
   const template = `${like}_cast`;
   await administer(adminUrl, `CREATE DATABASE ${template} TEMPLATE ${like}`);
@@ -142,7 +142,7 @@ async function prepareCast(adminUrl: string, like: string, folder: string): Prom
   return { template, keyFile: join(place, 'key-encryption-key'), cast };
 }
 
-/** The first gateway would begin today's events, and look for some of all days before, which takes a quarter of its start. */
+/** The first gateway would start today's events and look through all earlier days, which takes a quarter of its start. */
 async function countUntilToday(url: string, { eventDays }: Settings): Promise<void> {
   const database = new Database(url, { maxConnections: 1 });
   await new EventRetention(database, eventDays).run();
@@ -160,7 +160,7 @@ export async function administer(adminUrl: string, statement: string): Promise<v
   }
 }
 
-/** Whoever is still connected is sent away. Only a superuser may do that to an autovacuum: that one is waited for. */
+/** Disconnects everybody. Only a superuser may do that to an autovacuum: that one is waited for. */
 export async function dropDatabase(
   adminUrl: string,
   name: string,

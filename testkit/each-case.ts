@@ -1,9 +1,9 @@
-// Cases that differ in nothing but their data, as one test: every case is tried, and the failure names those that failed.
+// Cases that differ only in their data, as one test: every case is tried, and the failure names those that failed.
 import { inspect } from 'node:util';
 
 const LONGEST_NAME = 200;
 
-/** Fails with the name of each case whose check throws, and why. A table without cases proves nothing, and fails. */
+/** Fails with the name of each failing case, and why. A table without cases proves nothing, and fails. */
 export function expectEach<Row extends readonly unknown[] | readonly [unknown]>(
   cases: readonly Row[],
   check: (one: Row) => unknown,

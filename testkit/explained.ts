@@ -1,4 +1,4 @@
-// A database that explains each statement before it runs it: what its plan read, by which index, and how many rows it looked at.
+// A database that explains each statement before running it: what the plan read, by which index, and how many rows.
 import type { Database, Queryable, Statement } from '../src/postgres/database.js';
 
 export interface PlanNode {

@@ -1,4 +1,4 @@
-// An acquirer that holds its answers back until it is told to give them: what is in flight stays in flight.
+// An acquirer that holds its answers back until released: requests stay in flight.
 import type { AcquirerLink, Answer } from '../src/acquirers/contract.js';
 
 export interface GatedAcquirer extends AcquirerLink {
@@ -23,7 +23,7 @@ function signal(): { given: Promise<void>; give: () => void } {
   return { given, give };
 }
 
-/** Takes the simulator's place. Inquiries and reversals get no answer, so that the resolver decides nothing. */
+/** Replaces the simulator. Inquiries and reversals get no answer, so that the resolver decides nothing. */
 export function gatedAcquirer(): GatedAcquirer {
   const reached = signal();
   const released = signal();

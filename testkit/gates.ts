@@ -1,9 +1,9 @@
-// Gates in a test's database: a process stops where it is about to change a table, so that it can be killed exactly there.
+// Gates in a test's database: a process stops just before it changes a table, so that it can be killed exactly there.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { RunningProcess } from './gateway-process.js';
 
-/** Before which change a process can be stopped. */
+/** The changes before which a process can be stopped. */
 const GATES = {
   'making a file': 'INSERT ON directdebit_file FOR EACH STATEMENT',
   'marking a file': 'UPDATE ON directdebit_file FOR EACH STATEMENT',
@@ -19,12 +19,9 @@ const LOCKS = 4_711;
 const numberOf = (gate: Gate) => Object.keys(GATES).indexOf(gate);
 
 export interface Gates {
-  /** Waits until so many processes stand before the gate, does something meanwhile, and lets them all go at once. */
+  /** Waits until so many processes stand at the gate, runs something, and then releases them all at once. */
   gather(gate: Gate, processes: readonly RunningProcess[], meanwhile?: () => Promise<void>): Promise<void>;
-  /**
-   * Starts a process, and kills it with `kill -9` when it stands before the gate, after so many of its transactions
-   * have passed.
-   */
+  /** Starts a process, and kills it with `kill -9` at the gate, after so many of its transactions have passed. */
   killAt(
     gate: Gate,
     start: () => RunningProcess | Promise<RunningProcess>,
@@ -85,14 +82,14 @@ export async function gatesOf(databaseUrl: string): Promise<Gates> {
         for (let passed = 0; passed < passes; passed += 1) {
           await until(gate, [running]);
           await open();
-          // Whoever stands there is let through first.
+          // Waiting processes are let through first.
           await shut(gate);
         }
         await until(gate, [running]);
         await meanwhile?.();
         running.kill('SIGKILL');
         await running.ended;
-        // The server has not noticed: without this it would go on with what it was sent.
+        // The server has not noticed yet: without this it would finish the statements already sent.
         for (const { pid } of await stopped(gate)) await sql(`SELECT pg_terminate_backend(${pid}, 5000)`);
       } finally {
         await open();

@@ -1,5 +1,5 @@
-// Real processes: `node bin/tollgate.js …` from the project root, whose output is collected, and of which nothing is left
-// when the test file or the program ends: no process, no data directory, no disk, no PostgreSQL that a killed gateway left behind.
+// Real processes: `node bin/tollgate.js …` from the project root, with their output. Nothing is left when the test file or
+// program ends: no process, data directory, disk, or PostgreSQL of a killed gateway.
 import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -46,7 +46,7 @@ export interface StartOptions {
   readonly program?: string;
   /** What Node is told before the program's name. */
   readonly nodeArguments?: readonly string[];
-  /** Of what it writes: everything, unless it runs for long; or nothing, where reading it would cost what is measured. */
+  /** How much output to keep: everything, unless it runs for long; nothing, if reading would distort a measurement. */
   readonly keep?: 'everything' | 'the end' | 'nothing';
   /** Gets each line of its output and of its standard error output. */
   readonly onLine?: (line: string) => void;
@@ -74,12 +74,12 @@ const dataDirectories = new Set<string>();
 /** Those of them that are file systems of their own. */
 const disks = new Set<string>();
 
-/** Ends what the test file has started and removes what it has made. */
+/** Ends every process of the test file, and removes its files. */
 export async function leaveNothingBehind(): Promise<void> {
   await Promise.all([...children].map(killed));
   await Promise.all([...dataDirectories].map(removeDataDirectory));
 }
-// Should the test run itself be ended early.
+// If the test run itself is ended early.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   for (const disk of disks) unmount(disk);
@@ -129,7 +129,7 @@ export function start(
         ...environmentWithoutSettings(),
         NODE_ENV: 'production',
         TOLLGATE_CONSOLE_PORT: '0',
-        // Made-up trade is for those who look at it.
+        // Tests of the demo's history turn it on themselves.
         TOLLGATE_DEMO_DAYS: '0',
         ...environment,
       },
@@ -142,12 +142,12 @@ export function start(
     },
   ) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   children.add(child);
-  // One that ends before it has read everything is not waited for.
+  // A process that ends before reading everything is not waited for.
   child.stdin?.on('error', () => {}).end(input);
   let [stdout, stderr] = ['', ''];
   const kept = (text: string) => (keep === 'everything' ? text : text.slice(-END_CHARACTERS));
   if (keep === 'nothing') {
-    // Read to its end, since a log that nobody reads would stop the gateway; but not looked at.
+    // Read to its end, because an unread log would stop the gateway; but not kept.
     child.stdout.resume();
   } else {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -206,7 +206,7 @@ export async function startGatewayProcess(
   const settings = {
     TOLLGATE_PORT: '0',
     TOLLGATE_DATA_DIR: environment.TOLLGATE_DATA_DIR ?? (await dataDirectory()),
-    // A machine that is busy with many tests is slow, and not gone.
+    // A machine busy with many tests is slow, not lost.
     TOLLGATE_DATABASE_TIMEOUT_MS: '15000',
     ...environment,
   };
@@ -240,10 +240,10 @@ export async function postgresPid(dataDir: string): Promise<number | undefined> 
   return content === undefined ? undefined : Number.parseInt(content, 10);
 }
 
-/** Below those that a system gives to whoever wants any: in between, a program of another test would get the port. */
+/** Below the ephemeral ports: another test's program could get one of those in between. */
 const [FIRST_PORT, PORTS_END] = [10_240, 32_000];
 
-/** A port that nobody listens on at the moment, and that nobody gets by chance until it is used. */
+/** A free port that nobody gets by chance until it is used. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST_PORT, PORTS_END);
@@ -255,7 +255,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Asks again and again until the answer is not undefined. The test's own time limit ends a vain wait. */
+/** Retries until the answer is not undefined. The test's own timeout ends a vain wait. */
 export async function eventually<Result>(ask: () => Promise<Result | undefined>): Promise<Result> {
   for (;;) {
     const answer = await ask();
@@ -270,7 +270,7 @@ async function killed(child: ChildProcess): Promise<void> {
   await closed;
 }
 
-/** Of a gateway that has ended. The PostgreSQL of one that crashed runs on, and is stopped first. */
+/** For a gateway that has ended. Stops the PostgreSQL of a crashed one first. */
 export async function removeDataDirectory(directory: string): Promise<void> {
   dataDirectories.delete(directory);
   // Opening a running server adopts it, whoever started it.

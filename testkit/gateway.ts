@@ -29,7 +29,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** By its name it belongs to this test run, should the run be interrupted. */
+/** The name shows which test run it belongs to, in case the run is interrupted. */
 export function databaseName(suffix: string): string {
   return `${inject('template').replace('tollgate_template', 'tollgate_test')}_${suffix}`;
 }
@@ -42,7 +42,7 @@ export async function testDatabase(template = inject('template')): Promise<TestD
     const url = await makeCitusDatabase(adminUrl, name, template);
     return { url, drop: () => dropCitusDatabase(adminUrl, name) };
   }
-  // As a copy of files, it is made in a third of the time that PostgreSQL needs to log every page of it.
+  // A copy of files takes a third of the time that PostgreSQL needs to log every page.
   const likeTemplate = `TEMPLATE ${template} STRATEGY file_copy`;
   await administerHere(adminUrl, `CREATE DATABASE ${name} ${likeTemplate}`);
   return {
@@ -111,23 +111,23 @@ export interface TestGatewayOptions {
 /** Starts a gateway. In a test it ends with the test; in `beforeAll`, close it in `afterAll`. */
 export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { shareWith } = options;
-  // Made once, unless the gateway is to have a key of its own.
+  // Prepared once, unless the gateway has a key of its own.
   const prepared = shareWith || bringsKey(options.settings) ? undefined : inject('preparedCast');
   const database = shareWith
     ? { url: shareWith.databaseUrl, drop: async () => {} }
     : await testDatabase(prepared?.template);
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-gateway-'));
-  // What one process has sealed, the other must open.
+  // One process must open what the other has sealed.
   const key = shareWith ? join(dirname(shareWith.ledgerPath), KEY_FILE) : prepared?.keyFile;
   if (key !== undefined) await copyFile(key, join(dataDir, KEY_FILE));
   const environment = Object.fromEntries(
     Object.entries({
       ACQUIRER_DEADLINE_MS: '1500',
-      // A machine that is busy with many tests is slow: its database is not gone, and the gateway has not too much to do.
+      // A machine busy with many tests is slow: its database is not lost, and the gateway is not overloaded.
       DATABASE_TIMEOUT_MS: '15000',
       PROCESS_TIMEOUT_MS: '16000',
       MAX_DELAY_MS: '3000',
-      // Hundreds of gateways are idle most of the time: looking ten times a second took them half of their CPU time.
+      // Hundreds of gateways are mostly idle: ten runs a second took half of their CPU time.
       RESOLVER_INTERVAL_MS: '500',
       RESOLVER_FIRST_PAUSE_MS: '50',
       // Most tests with wrong credentials are not about how soon they are answered.
@@ -150,7 +150,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const gateway = await startGateway({ settings, databaseUrl: database.url, certificate, log, furtherLinks });
   const operators = await openOperators(settings, certificate);
   operators?.show(gateway);
-  // Opened when somebody looks: most tests do not.
+  // Opened on demand: most tests do not need it.
   let consoleSite: ReturnType<typeof openConsole> | undefined;
   operators?.serve({
     answer: async (request, response) => {
@@ -160,7 +160,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
         log,
         figures: () => gateway.figures(),
       });
-      await (await consoleSite)?.site.answer(request, response);
+      (await consoleSite)?.site.answer(request, response);
     },
   });
   const tls = certificate && { trusted: certificate.pair.certificate, connectionPerRequest: true };
@@ -182,7 +182,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   try {
     onTestFinished(close);
   } catch {
-    // Not inside a test: whoever called closes it.
+    // Outside a test the caller closes it.
   }
   return {
     ...cast,

@@ -1,5 +1,5 @@
-// A request over HTTP, for tests that make tens of thousands: `fetch` takes twice the processor time for each, and over TLS it trusts
-// nobody but the authorities of the machine, where the certificate is a test's own.
+// An HTTP request for tests that make tens of thousands: `fetch` takes twice the processor time, and over TLS it trusts only
+// the machine's authorities, not a test's certificate.
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
@@ -31,7 +31,7 @@ export interface HttpRequest {
 
 export type HttpCaller = (url: string, asked: HttpRequest) => Promise<HttpAnswer>;
 
-/** Connections are kept, and used again by whoever calls there. */
+/** Connections are kept and shared by all callers. */
 export const callOverHttp: HttpCaller = caller(http, new http.Agent({ keepAlive: true }));
 
 export function httpsCaller(tls: ClientTls): HttpCaller {

@@ -1,4 +1,4 @@
-// The session of a test worker that makes and drops its databases. There are hundreds: each would take two sessions of its own.
+// A test worker's session for creating and dropping its databases. There are hundreds: each would take two sessions of its own.
 import pg from 'pg';
 
 let kept: Promise<pg.Client> | undefined;

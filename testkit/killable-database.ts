@@ -1,4 +1,4 @@
-// A PostgreSQL that can be killed and started again under one address, since the gateways keep theirs.
+// A PostgreSQL that can be killed and restarted under one address, since the gateways keep theirs.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';

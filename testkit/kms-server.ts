@@ -1,5 +1,5 @@
-// A server that speaks AWS KMS's protocol, as far as its documentation describes it: Encrypt and Decrypt with an encryption context, several
-// keys and an alias, and requests that are let in by their signature alone, which it works out for itself.
+// A server with AWS KMS's protocol, as documented: Encrypt and Decrypt with an encryption context, several keys and an alias,
+// and requests admitted by signature alone, which it computes itself.
 import {
   createCipheriv,
   createDecipheriv,

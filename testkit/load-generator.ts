@@ -1,5 +1,5 @@
-// A load generator that costs little: raw sockets, prebuilt requests, just enough HTTP to find the end of a response.
-// Run as a process of its own, which reads what to do from its standard input.
+// A cheap load generator: raw sockets, prebuilt requests, just enough HTTP to find the end of a response. Runs as a process of
+// its own, which reads its task from standard input.
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -22,9 +22,9 @@ export interface Load {
   readonly rate?: number;
   /** At a rate: each so long after the one before, or when chance has it (a Poisson process). */
   readonly arrivals?: 'regular' | 'by chance';
-  /** Whether the latency of each request is told. */
+  /** Whether to report the latency of each request. */
   readonly keepsLatencies?: boolean;
-  /** What was sent in the first so many seconds is also told apart from the rest. */
+  /** Requests of the first so many seconds are also reported separately. */
   readonly firstSeconds?: number;
   readonly authorization: string;
   readonly method: 'POST' | 'GET';
@@ -46,7 +46,7 @@ export interface LoadResult extends Latencies {
   /** Of what was sent in the first seconds, and of what was sent later. */
   readonly first: Record<string, Latencies>;
   readonly later: Record<string, Latencies>;
-  /** How late the load generator itself is: no latency is known better than that. */
+  /** How late the load generator itself is: the limit of every latency's precision. */
   readonly ownDelay: Latencies;
   readonly requests: number;
   /** That were due while no connection was free. */

@@ -1,4 +1,4 @@
-// Loads a gateway from a process of its own, so that whoever measures and whoever loads do not wait for each other.
+// Loads a gateway from a separate process, so that the measuring process and the load do not wait for each other.
 import { spawn } from 'node:child_process';
 import { paymentBody } from './bodies.js';
 import type { Load, LoadResult } from './load-generator.js';

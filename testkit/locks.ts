@@ -1,16 +1,16 @@
-// Holds something in the database locked, so that a test can look at what waits for it.
+// Holds locks in the database, so that a test can examine what waits for them.
 import pg from 'pg';
 import { onTestFinished, vi } from 'vitest';
 import type { TestGateway } from './gateway.js';
 
 export interface Locker {
-  /** Inside the transaction that is open: what this locks stays locked. */
+  /** In the open transaction: its locks stay. */
   query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
 
-/** A transaction of somebody else. What it did is undone when the test ends, unless it was committed. */
+/** A concurrent transaction. It is rolled back when the test ends, unless committed. */
 export async function locker({ databaseUrl }: Pick<TestGateway, 'databaseUrl'>): Promise<Locker> {
   const connection = new pg.Client({ connectionString: databaseUrl });
   // The database may be dropped under it.

@@ -1,5 +1,5 @@
-// Many direct debits at once: sealed and stored as the gateway does it, without a request for each; and the operator's
-// commands that bring them to the bank and back.
+// Many direct debits at once: sealed and stored as the gateway does, without a request for each; and the operator's commands
+// that take them to the bank and back.
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -98,7 +98,7 @@ const BATCH = 5_000;
 /** Beyond every audit that a gateway gives out in a test. */
 const FIRST_AUDIT = 10_000_000;
 
-/** So many items that wait: one comes through HTTP, and further ones like it are stored. In the order of their audits. */
+/** Waiting items: one comes through HTTP, and the others are stored like it. Ordered by audit. */
 export async function waitingItems(
   { databaseUrl, dataDir }: Home,
   api: Client,

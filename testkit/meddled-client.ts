@@ -1,4 +1,4 @@
-// A client that talks to a gateway through a meddling proxy, whose next deeds a test says one after the other.
+// A client that reaches a gateway through a meddling proxy, whose next actions a test sets one by one.
 import { onTestFinished } from 'vitest';
 import { type Observed, Tollgate, type TollgateOptions } from '../client/src/index.js';
 import type { TestGateway } from './gateway.js';
@@ -14,7 +14,7 @@ export interface MeddledClient {
   /** Everything that came to the proxy: `POST /transactions/purchase`. */
   readonly requests: string[];
   readonly observed: Observed[];
-  /** A further one at the same proxy, as another process would have it. */
+  /** Another client at the same proxy, as another process would have it. */
   another(options?: Partial<TollgateOptions>): Tollgate;
 }
 

@@ -1,5 +1,5 @@
-// A proxy between a client and its gateways that meddles: it loses requests and answers, cuts them, delays them, sends a request
-// twice, or holds it for seconds after its client has been hung up on.
+// A proxy between a client and its gateways that meddles: it loses, cuts or delays requests and answers, sends a request twice,
+// or holds it for seconds after its client has been disconnected.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +19,7 @@ export type Fate =
   | { readonly kind: 'hold_request'; readonly ms: number }
   /** It reaches the gateway twice at once; the client gets the answer that comes later. */
   | { readonly kind: 'duplicate' }
-  /** The gateway processes it, and somebody on the way answers with this status and no word of the gateway. */
+  /** The gateway processes it, and an intermediary answers with this status instead of the gateway. */
   | { readonly kind: 'answer_otherwise'; readonly status: number };
 
 export interface ProxiedRequest {

@@ -1,4 +1,4 @@
-// A vault that is moved: files of made-up cards, encrypted to a key of age, and the commands that take them in and out.
+// Moving a vault: files of made-up cards, encrypted to an age key, and the commands that import and export them.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A name server of one's own, on loopback: it answers questions for addresses with whatever the test says at that moment.
+// A name server on loopback that answers as the test says at that moment.
 import { createSocket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 import ipaddr from 'ipaddr.js';

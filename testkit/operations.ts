@@ -1,4 +1,4 @@
-// The operations that a crash may hit, so that each can be sent, and its effect on its target seen, in the same words.
+// The operations that a crash may hit, so that each can be sent and its effect on the target checked in the same way.
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Answer, Client } from './client.js';
@@ -19,7 +19,7 @@ export interface Attempt {
 const REFUND_CENTS = 4_000;
 const COMPLETION_CENTS = 7_000;
 
-/** Makes the target if there has to be one, whatever the card does to it meanwhile. */
+/** Creates the target if one is needed, whatever the card does meanwhile. */
 export async function prepare(api: Client, operation: OperationName, pan: string): Promise<Attempt> {
   const attempt = { operation, pan, correlationId: randomUUID() };
   if (operation === 'purchase' || operation === 'preauthorisation') return { ...attempt, target: undefined };
@@ -49,7 +49,7 @@ export function claimed(api: Client, { correlationId }: Attempt): Promise<number
   return eventually(async () => (await api.search(correlationId)).body.results[0]?.audit);
 }
 
-/** The target shows that the operation happened, or is as if nobody had tried. */
+/** The target shows that the operation happened, or is unchanged. */
 export async function expectTargetToShow(api: Client, attempt: Attempt, happened: boolean): Promise<void> {
   if (attempt.target === undefined) return;
   const { status, kvps, _links } = (await api.lookUp(attempt.target)).body;
@@ -69,7 +69,7 @@ export async function expectTargetToShow(api: Client, attempt: Attempt, happened
   }
 }
 
-/** A repetition is refused, with a link to the one that holds the correlation ID. */
+/** A repeated request is refused, with a link to the holder of the correlation ID. */
 export async function expectRepetitionRefused(api: Client, attempt: Attempt, audit: number): Promise<void> {
   const repeated = await send(api, attempt);
   expect(repeated.code).toBe('correlation_id_already_used');

@@ -1,4 +1,4 @@
-// A primary and its synchronous standby, made of the PostgreSQL binaries that come along, and everything that can happen to them.
+// A primary and its synchronous standby, from the bundled PostgreSQL binaries, and everything that can happen to them.
 import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const SETTINGS = {
   wal_keep_size: '512MB',
   log_min_messages: 'log',
   log_checkpoints: 'off',
-  // In files of the server, and not in memory of the machine: there, what a killed server has left would stay for good.
+  // In files of the server instead of shared memory, where a killed server's remains would stay for good.
   dynamic_shared_memory_type: 'mmap',
   // A dead peer is noticed soon.
   wal_receiver_timeout: '3s',
@@ -151,7 +151,7 @@ export class Pair {
     return pair;
   }
 
-  /** The standby becomes the primary, whatever the other one does. It waits for nobody, until `rejoin`. */
+  /** The standby becomes the primary, whatever the other one does. It waits for no standby until `rejoin`. */
   async promote(): Promise<void> {
     [this.primary, this.standby] = [this.standby, this.primary];
     await setStandbys(this.primary, '');
@@ -170,7 +170,7 @@ export class Pair {
     throw new Error(`${this.primary.name} is not writable`);
   }
 
-  /** A standby made anew from the primary. Whatever it was before is gone. */
+  /** Rebuilds the standby from the primary. Whatever it was before is gone. */
   async rejoin(): Promise<void> {
     await this.standby.end('SIGKILL');
     await this.standby.leaveNothingBehind();
@@ -206,12 +206,12 @@ export class Pair {
     }
   }
 
-  /** For the end of the process, which waits for nothing. */
+  /** For the end of the process, without waiting. */
   kill(): void {
     for (const server of [this.standby, this.primary]) server.signal('SIGKILL');
   }
 
-  /** What pg_basebackup would do, which does not come along. */
+  /** What pg_basebackup would do, which is not bundled. */
   async #copy(from: string, to: string): Promise<void> {
     const { url } = this.primary;
     const client = new pg.Client({ connectionString: url });

@@ -1,5 +1,5 @@
-// A PostgreSQL with the current schema, stopped, whose files are copied where a test or a proof wants a server of its own. To
-// initialise one each time takes more than a second of CPU time.
+// A stopped PostgreSQL with the current schema, whose files are copied for tests and proofs that need a server of their own.
+// Initialising one each time takes more than a second of CPU time.
 import { execFile } from 'node:child_process';
 import { appendFile, cp, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ export async function prepareCluster(): Promise<void> {
   process.env[PLACE] = dataDir;
 }
 
-/** A password is hashed once instead of thousands of times: ten thousand sessions are opened in a test run. */
+/** A password is hashed once instead of thousands of times: a test run opens ten thousand sessions. */
 async function signInQuickly(urls: readonly string[], superuser: string): Promise<void> {
   const client = new pg.Client({ connectionString: superuser });
   await client.connect();
@@ -43,7 +43,7 @@ async function signInQuickly(urls: readonly string[], superuser: string): Promis
   await client.end();
 }
 
-/** Into an empty data directory. Without one that was prepared nothing is copied, and the server is made anew. */
+/** Into an empty data directory. Without a prepared cluster nothing is copied, and the server is initialised. */
 export async function copyPreparedCluster(dataDir: string): Promise<void> {
   const prepared = process.env[PLACE];
   if (!prepared) return;

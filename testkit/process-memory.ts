@@ -1,4 +1,4 @@
-// The memory of a running process, as a core of it would hold it: read from /proc, where the system has that and permits it.
+// The memory of a running process, as a core dump would hold it: read from /proc, if the system has and permits it.
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 
 export interface Region {
@@ -34,8 +34,8 @@ export function isReadable(pid: number): boolean {
 }
 
 /**
- * Shows all of it piece by piece, while the process runs on. The pieces overlap; they are the same bytes each time, so that nothing that
- * was found lies about here afterwards. Returns how many bytes there were.
+ * Shows all of it piece by piece, while the process runs on. The pieces overlap and reuse one buffer, so that no finding stays
+ * in memory here. Returns the number of bytes.
  */
 export function readMemory(pid: number, look: (piece: Buffer, region: Region, at: bigint) => void): number {
   const memory = openSync(`/proc/${pid}/mem`, 'r');

@@ -1,4 +1,4 @@
-// The options of a proof or a bench. Asked for help, or called with one that it does not know, a program says which it has.
+// The options of a proof or a bench. On `--help` or an unknown option, a program lists its options.
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 

@@ -1,4 +1,4 @@
-// The files of the project, as the tests that keep the rules of the house read them.
+// The project's files, as the tests of the house rules read them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { expect } from 'vitest';

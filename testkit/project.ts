@@ -1,4 +1,4 @@
-// Where things stand in the project, for programs that are compiled into build/ as well as for tests, which are not.
+// Paths of the project, for programs compiled into build/ as well as for tests, which are not.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ export function compiledProgram(name: string): string {
   return join(PROJECT_ROOT, 'build', `${name}.js`);
 }
 
-/** The environment of this process without what would be a setting of a gateway. */
+/** The environment of this process without a gateway's settings. */
 export function environmentWithoutSettings(): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(process.env).filter(

@@ -25,7 +25,7 @@ export const CREATING_PATHS: readonly string[] = [
   ...TARGETED.map((operation) => `/transactions/1/${operation}`),
 ];
 
-/** A body that every creating operation takes: what one of them does not know, it ignores. */
+/** A body that every creating operation accepts: each ignores unknown members. */
 export const ANY_BODY: Json = paymentBody();
 
 /** How many transactions are stored, of all organisations. */
@@ -47,7 +47,7 @@ export function requestLines(gateway: TestGateway): Json[] {
   return logLines(gateway).filter(({ msg }) => msg === 'request');
 }
 
-/** Without what is made by chance or by the clock: any four digits, a CVV too, can turn up there. */
+/** Without random and time values: any four digits, a CVV too, can occur there. */
 export function withoutChance(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UUID')
@@ -57,7 +57,7 @@ export function withoutChance(text: string): string {
     .replaceAll(/(127\.0\.0\.1|localhost):[0-9]+/g, '$1');
 }
 
-/** Expects of a request that it is refused with exactly these errors, and that nothing of it is stored. */
+/** Expects that a request is refused with exactly these errors, and that nothing of it is stored. */
 export async function refusedWithoutTrace(
   gateway: TestGateway,
   ask: () => Promise<Answer>,

@@ -1,4 +1,4 @@
-// An acquirer that does as it is told, for what the simulated one cannot do.
+// An acquirer that follows a script, for behaviour that the simulator lacks.
 import type {
   AcquirerLink,
   Answer,
@@ -39,24 +39,24 @@ export class ScriptedAcquirer implements AcquirerLink {
   readonly requests: Order[] = [];
   readonly inquiries: string[] = [];
   readonly reversals: string[] = [];
-  /** What it has admitted to, as a ledger. */
+  /** The transactions that it has admitted to, as a ledger. */
   readonly entries: LedgerEntry[] = [];
 
   readonly #askings: Asking[] = [];
   readonly #inquiryScript: Inquiry[] = [];
   readonly #reversalScript: Reversal[] = [];
 
-  /** What it answers next, one after the other. After the last of them it approves. */
+  /** Its next answers, in order. Afterwards it approves. */
   nextAnswers(...askings: Asking[]): void {
     this.#askings.push(...askings);
   }
 
-  /** What it finds next. After the last of them: whatever it has admitted to. */
+  /** Its next findings. Afterwards: whatever it has admitted to. */
   nextFindings(...inquiries: Inquiry[]): void {
     this.#inquiryScript.push(...inquiries);
   }
 
-  /** Whether it confirms the next reversals. After the last of them it does. */
+  /** Whether it confirms the next reversals. Afterwards it does. */
   nextReversals(...reversals: Reversal[]): void {
     this.#reversalScript.push(...reversals);
   }
@@ -113,7 +113,7 @@ export class ScriptedAcquirer implements AcquirerLink {
   ): Promise<Reply> {
     const said = await reply;
     const request = this.requests.find((asked) => asked.reference === reference);
-    // A script may say what no contract allows.
+    // A script may break the contract.
     const { responseCode } = (said ?? {}) as Partial<Decision>;
     if (typeof responseCode === 'string' && request !== undefined && !this.#has(reference)) {
       const { operation, amountCents, currency } = request;

@@ -1,4 +1,4 @@
-// What a gateway's database holds sealed, opened with the keys as they are stored now.
+// The sealed contents of a gateway's database, opened with the stored keys.
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
 import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
@@ -39,7 +39,7 @@ const SEALED = `
 
 export const dataDirOf = ({ ledgerPath }: TestGateway) => dirname(ledgerPath);
 
-/** An operator with the gateway's own key file, at work beside the gateway. Close it after use. */
+/** An operator with the gateway's own key file, working beside the gateway. Close it after use. */
 export interface Operator {
   readonly database: Database;
   readonly provider: KeyProvider;
@@ -73,12 +73,12 @@ export function sealedRows({ sql }: Pick<TestGateway, 'sql'>): Promise<SealedRow
   return sql<SealedRow & Record<string, unknown>>(SEALED);
 }
 
-/** The texts behind these rows. Throws where one does not open. */
+/** The texts behind these rows. Throws if one does not open. */
 export async function opened(
   { database, provider }: Operator,
   rows: readonly SealedRow[],
 ): Promise<string[]> {
-  // New ones each time: nothing is remembered from before.
+  // New keys each time, without a cache.
   const keys = new DataKeys(database, provider);
   const texts: string[] = [];
   for (const { table, organisationId, merchantId, row, version, sealed, bound } of rows) {

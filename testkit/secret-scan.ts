@@ -1,4 +1,4 @@
-// Looks for secrets where none may be: in texts, in every row of a database, and in the files of its server.
+// Searches for secrets where there must be none: in texts, in every row of a database, and in the files of its server.
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ export function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const inBase64 = [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    // Only the characters that are made of the secret alone, whatever stands before and after it.
+    // Only the characters made from the secret alone, whatever surrounds it.
     return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
   });
   return [secret, bytes.toString('hex'), ...inBase64];
@@ -27,10 +27,10 @@ export function hashesOf(secret: string): string[] {
   });
 }
 
-/** As many characters decide in most cases that something is not there, for all that begin with them. */
+/** So many characters usually rule out everything that begins with them. */
 const BEGINNING = 7;
 
-/** Which of these are in there. Quick where many of them begin alike: beginnings are looked for first. */
+/** Which of these occur. Quick for common prefixes, which are searched for first. */
 export function foundIn(content: string | Buffer, wanted: readonly string[]): string[] {
   const beginnings = new Map<string, boolean>();
   return wanted.filter((one) => {
@@ -43,13 +43,13 @@ export function foundIn(content: string | Buffer, wanted: readonly string[]): st
 
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** Which of these few digits stand there as a value of their own, and not inside a longer number, a fraction, an identifier or a mask. */
+/** Which of these few digits occur as separate values, and not inside a longer number, fraction, identifier or mask. */
 export function valuesIn(text: string, wanted: ReadonlySet<string>): string[] {
   const values = text.replaceAll(UUID, '').match(/(?<![0-9A-Za-z.*])[0-9]{3,4}(?![0-9A-Za-z])/g) ?? [];
   return values.filter((value) => wanted.has(value));
 }
 
-/** PostgreSQL counts its own transactions, and the system its processes: where they stand may look like a CVV. */
+/** PostgreSQL's transaction IDs and the system's process IDs may look like a CVV. */
 function withoutChance(table: string, row: string): string {
   const withoutSnapshots = row.replaceAll(/\b\d+:\d+:[\d,]*/g, '');
   if (table === 'process') return withoutSnapshots.replace(`,${process.pid},`, ',,');
@@ -73,7 +73,7 @@ async function filesUnder(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Those of the files that hold one of these. A file that the server removed meanwhile holds nothing. */
+/** The files that contain one of these. A file that the server removed meanwhile contains nothing. */
 async function holding(paths: readonly string[], wanted: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const path of paths) {
@@ -99,8 +99,8 @@ export class ServerFiles {
   }
 
   /**
-   * The write-ahead log holds what was committed without a checkpoint. A checkpoint gives its older files new names and leaves in
-   * them what they held: when a file was written says whether it counts, and its name does not.
+   * The write-ahead log holds commits since the last checkpoint. A checkpoint renames older files and leaves their content: the
+   * time of writing decides whether a file counts, not its name.
    */
   async inWriteAheadLog(wanted: readonly string[]): Promise<string[]> {
     const names = await readdir(join(this.folder, 'postgres/pg_wal'));

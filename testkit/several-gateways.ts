@@ -1,4 +1,4 @@
-// A client of several gateways, as a load balancer makes it of a client of one: each request goes to one of those that listen.
+// A client of several gateways, as behind a load balancer: each request goes to one that listens.
 import { Tollgate, type TollgateOptions } from '../client/src/index.js';
 import type { Chance } from './chance.js';
 

@@ -4,9 +4,9 @@ import { read } from './project-files.js';
 export interface ShellBlock {
   readonly page: string;
   readonly line: number;
-  /** What is to be run: of a session with `$ ` the commands alone. */
+  /** The commands to run, without the output of a session with `$ `. */
   readonly text: string;
-  /** What it needs that not every machine has, as the block itself says in its first line: `# Needs Docker.` */
+  /** A requirement that not every machine meets, named in the block's first line: `# Needs Docker.` */
   readonly needs: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Operators of a test who sign in to the console as people do: by a link, then by a passkey, or by a password and a code.
+// Operators of a test who sign in to the console like people: by a link, then by a passkey, or by a password and a code.
 import { expect } from 'vitest';
 import { addOperator, linkOperator } from '../src/operators/operators.js';
 import { codeAt } from '../src/operators/sign-in/totp.js';
@@ -46,7 +46,7 @@ export async function signInDesk(gateway: TestGateway) {
   const linkAgain = async (name: string): Promise<Link> =>
     partsOf((await linkOperator(database, 'operator:test', key, url, name)).link);
 
-  /** Whoever has the cookies that an answer has set. */
+  /** A client with the cookies that an answer has set. */
   const withCookies = ({ headers }: ConsoleAnswer, before = ''): ConsoleClient => {
     const cookies = new Map(before.split('; ').map((pair) => pair.split('=') as [string, string]));
     for (const set of headers.getSetCookie()) {

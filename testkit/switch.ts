@@ -1,4 +1,4 @@
-// A relay before several servers, as a load balancer is: it decides by itself where a new connection leads, and can be wrong.
+// A relay in front of several servers, like a load balancer: it chooses where a new connection leads, and can be wrong.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export class Switch {

@@ -1,12 +1,12 @@
-// What a test run leaves on the machine: one folder for everything temporary, and processes whose TMPDIR is that folder. Both go
-// when the run ends, however it ends.
+// A test run's traces on the machine: one folder for all temporary files, and processes whose TMPDIR is that folder. Both are
+// removed when the run ends, however it ends.
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** How long processes have for ending by themselves, so that PostgreSQL gives its shared memory back. */
+/** How long processes have to end by themselves, so that PostgreSQL releases its shared memory. */
 const PATIENCE_MS = 10_000;
 /** The pid of the run, and when that process began: pids are used again. */
 const NAME = /^tollgate-run-(\d+)-(\w+)-/;
@@ -22,7 +22,7 @@ export async function makeRunFolder(place: string, vitestFolder: string): Promis
   return folder;
 }
 
-/** Removes what runs have left whose process is gone. Runs of others, and those that go on, are left alone. */
+/** Removes the traces of runs whose process is gone. Other users' runs and running ones are left alone. */
 export async function removeAbandonedRuns(place: string): Promise<void> {
   for (const name of await readdir(place)) {
     const [, pid, start] = NAME.exec(name) ?? [];
@@ -65,7 +65,7 @@ async function endProcesses(folder: string): Promise<void> {
     const pids = await processesOf(folder);
     if (pids.length === 0) return;
     for (const pid of pids) {
-      // PostgreSQL takes SIGINT for a fast shutdown. Whoever was stopped by a test has to go on for it.
+      // PostgreSQL takes SIGINT for a fast shutdown. A stopped process must be continued first.
       if (performance.now() > untilMs) signal(pid, 'SIGKILL');
       else if (!asked.has(pid)) for (const each of ['SIGCONT', 'SIGINT'] as const) signal(pid, each);
       asked.add(pid);

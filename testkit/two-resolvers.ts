@@ -1,9 +1,9 @@
-// Two processes with resolvers that look again only when the test says so, and an acquirer that does as it is told.
+// Two processes with resolvers that retry only when the test says so, and a scripted acquirer.
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { type TestGateway, testGateway } from './gateway.js';
 import { ScriptedAcquirer } from './scripted-acquirer.js';
 
-/** Pauses so long that nothing is looked at again unless the test says so. */
+/** Pauses so long that nothing is retried unless the test says so. */
 export const SELDOM = {
   ACQUIRER_DEADLINE_MS: '30000',
   RESOLVER_INTERVAL_MS: '20',
@@ -17,7 +17,7 @@ export const PATIENTLY = { timeout: 300_000 };
 
 interface Progress {
   attempts: number;
-  /** How long from now until it is looked at again; none when it is decided. */
+  /** The time until the next attempt; null once decided. */
   pauseMs: number | null;
 }
 
@@ -26,7 +26,7 @@ export function times(list: readonly string[], reference: string): number {
 }
 
 export class TwoResolvers {
-  /** Simulated: however often it fails as it is told, it is asked again. */
+  /** Simulated: however often its script fails, it is asked again. */
   readonly acquirer = new ScriptedAcquirer('test', true);
   one!: TestGateway;
   other!: TestGateway;
@@ -59,7 +59,7 @@ export class TwoResolvers {
   async postponed(audit: number, attempt: number): Promise<number> {
     return vi.waitUntil(async () => {
       const { attempts, pauseMs } = await this.progressOf(audit);
-      // More than the time for which an attempt is lent out.
+      // Longer than the lease of an attempt.
       return attempts === attempt && pauseMs !== null && pauseMs > 200_000 && pauseMs;
     }, PATIENTLY);
   }

@@ -83,14 +83,14 @@ function created({ status, text, body }: Answer): Json {
   return body;
 }
 
-/** Every operation of the vault, as the server knows them: one that is added later is among them by itself. */
+/** Every operation of the vault, from the server's own list, so that new ones are included. */
 export const VAULT_OPERATIONS = OPERATIONS.filter(({ tag }) => tag === 'Customers' || tag === 'Tokens').map(
   ({ id, method, route, body, example }) => ({
     id,
     method,
     route,
     changes: method !== 'GET',
-    /** A proper request for a customer and a token. A new body each time: names and references are unique. */
+    /** A valid request for a customer and a token. A new body each time: names and references are unique. */
     request(customerId: number | string, tokenId: number | string) {
       const path = route.replace('{customer_id}', String(customerId)).replace('{token_id}', String(tokenId));
       const names = { ...(body && has(body, 'preferred_name') && { preferred_name: randomUUID() }) };

@@ -1,16 +1,16 @@
-// A merchant's server that takes webhooks: it checks each signature with the library `standardwebhooks`, keeps what came, and
-// answers as the test says.
+// A merchant's server for webhooks: checks each signature with the library `standardwebhooks`, keeps each message, and answers
+// as the test says.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import type { Json } from './bodies.js';
 
-/** What is used of the library: `verify` throws where anything is wrong. */
+/** The part of the library in use: `verify` throws if anything is wrong. */
 interface Verifier {
   verify(text: string, headers: Readonly<Record<string, string>>): unknown;
 }
 
-// A program that sends no webhooks can do without it.
+// Programs without webhooks do not load it.
 const { Webhook } = createRequire(import.meta.url)('standardwebhooks') as {
   readonly Webhook: new (secret: string) => Verifier;
 };
@@ -27,7 +27,7 @@ export interface Received {
   readonly genuine: boolean | undefined;
 }
 
-/** A status, or whatever else a server can do. */
+/** A status, or anything else a server can do. */
 export type Behaviour = (received: Received, response: ServerResponse) => number | undefined;
 
 export interface WebhookReceiver {
@@ -36,7 +36,7 @@ export interface WebhookReceiver {
   /** With which signatures are checked. */
   secret: string | undefined;
   behave: Behaviour;
-  /** How many requests are there that were not answered. */
+  /** How many requests are unanswered. */
   underWay(): number;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export async function startReceiver(host = '127.0.0.1', port = 0): Promise<Webho
   return receiver;
 }
 
-/** What the library of the standard says. */
+/** The standard library's verdict. */
 export function isGenuine(secret: string, text: string, headers: Readonly<Record<string, string>>): boolean {
   try {
     new Webhook(secret).verify(text, headers);

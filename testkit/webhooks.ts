@@ -1,4 +1,4 @@
-// What an operator does with webhooks, done in this process so that it costs no start of a command, and the commands themselves.
+// An operator's webhooks, managed in this process to save the start of a command, and the commands themselves.
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { destroyKey, rotateKeys } from '../src/installation/keys.js';
@@ -12,7 +12,7 @@ import type { TestGateway } from './gateway.js';
 import type { Ended } from './gateway-process.js';
 import { startReceiver, type WebhookReceiver } from './webhook-receiver.js';
 
-/** Settings of a gateway whose receivers are on loopback, and which does not wait for long. */
+/** Settings of a gateway whose receivers are on loopback, with short pauses. */
 export const WEBHOOK_SETTINGS = {
   WEBHOOK_NETWORKS: '127.0.0.0/8',
   WEBHOOK_TIMEOUT_MS: '1000',
@@ -66,7 +66,7 @@ export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhoo
   return {
     endpoint: async (wish) => {
       const shop = await startReceiver();
-      // It is told of whatever comes into the feed from now on: that must not be what a test before it has left.
+      // It receives every event from now on: none may be left from an earlier test.
       await until(async () => (await database.query(WAITING_EVENTS)).rows.length === 0);
       const { id, secret } = await add(shop.url, wish);
       shop.secret = secret;
@@ -101,7 +101,7 @@ export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhoo
   };
 }
 
-/** Waits for what somebody else does. */
+/** Waits for something that others do. */
 export function until(condition: () => unknown): Promise<void> {
   return vi.waitFor(async () => expect(await condition()).toBeTruthy(), { timeout: 60_000, interval: 20 });
 }

@@ -13,7 +13,7 @@ export interface HttpResponse {
   readonly text: string;
 }
 
-/** All that came back on a connection, and whether the gateway has closed it. */
+/** All that came back on a connection, and whether the gateway closed the connection. */
 export interface Exchanged {
   readonly text: string;
   readonly closed: boolean;

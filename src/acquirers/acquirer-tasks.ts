@@ -253,7 +253,7 @@ export async function testAcquirer(
   name: string,
 ) {
   const row = await found(database, name);
-  const line = await lineOf(row, provider, { onNews: () => {} });
+  const line = await lineOf(row, provider, { onConnectionEvent: () => {} });
   const trial = await tryHost(line).catch((error: Error) =>
     refuse('acquirer_does_not_answer', { acquirer: name, reason: error.message }),
   );

@@ -1,4 +1,4 @@
-// Links that operators have added: read from the database, made, and made anew whenever they were changed.
+// Links that operators have added: read from the database, created, and replaced when they change.
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Mode } from '../values/mode.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
@@ -12,7 +12,7 @@ import type { Acceptors, Stans } from './iso8583/numbers.js';
 import { StoredReversals } from './iso8583/reversals.js';
 import { StanLeases } from './iso8583/stan-leases.js';
 import { TIMINGS, type TraceLine } from './iso8583/wire/connection.js';
-import { type ConnectionNews, Line, type LineNews, type LineParts } from './iso8583/wire/line.js';
+import { type ConnectionEvent, Line, type LineEvent, type LineParts } from './iso8583/wire/line.js';
 import type { AcquirerLinks } from './links.js';
 import { builtInNames } from './registry.js';
 
@@ -30,23 +30,23 @@ export interface AcquirerRow {
   readonly connections: number;
   readonly institution: string | null;
   readonly deadlineMs: number;
-  /** Of its MAC keys, if it has any. */
+  /** The key of the link's wrapped MAC keys, if it has any. */
   readonly keyId: string | null;
   readonly wrapped: Buffer | null;
 }
 
 export interface ConfiguredParts {
-  /** For leases and for what merchants are known by: payments wait for it. */
+  /** For STAN leases and acceptors: payments wait for it. */
   readonly vital: Database;
   readonly others: Database;
   readonly provider: KeyProvider;
-  readonly onNews: (link: string, news: ConnectionNews) => void;
-  readonly onLineNews?: ((link: string, news: LineNews) => void) | undefined;
+  readonly onConnectionEvent: (link: string, event: ConnectionEvent) => void;
+  readonly onLineEvent?: ((link: string, event: LineEvent) => void) | undefined;
   readonly onAlarm: (link: string, alarm: Alarm) => void;
   readonly onTrace?: ((link: string, line: TraceLine) => void) | undefined;
-  /** An approval has arrived for what was reversed: it has to be reversed again. */
+  /** An approval has arrived for an order that was reversed: it must be reversed again. */
   readonly onApprovedAfterReversal: () => void;
-  /** A link that cannot be made, for want of its key or its dialect. */
+  /** A link could not be created, because its key or its dialect is missing. */
   readonly onUnmade: (link: string, reason: unknown) => void;
 }
 
@@ -57,7 +57,7 @@ export async function readAcquirers(database: Queryable): Promise<AcquirerRow[]>
   return (await database.query<AcquirerRow>(ACQUIRERS)).rows;
 }
 
-/** Of every link that there is, added or part of the program. */
+/** The names of all links, built in or added. */
 export async function acquirerNames(database: Queryable): Promise<string[]> {
   const added = await readAcquirers(database);
   return [...builtInNames(), ...added.map(({ name }) => name)].sort();
@@ -68,7 +68,7 @@ export async function readAcquirer(database: Queryable, name: string): Promise<A
 }
 
 export class ConfiguredLinks {
-  /** The version of each that was taken up. */
+  /** The version of each link in use. */
   readonly #versions = new Map<string, number>();
   readonly #unmade = new Set<string>();
   readonly #acceptors: Acceptors;
@@ -79,7 +79,7 @@ export class ConfiguredLinks {
     this.#stans = new StanLeases(parts.vital);
   }
 
-  /** Takes up what was added or changed since the last time, and lets go of what was removed. Does not wait until it is open. */
+  /** Opens links that were added or changed since the last call, and drops those that were removed. Does not wait for them to open. */
   async follow(links: AcquirerLinks): Promise<{ readonly opened: Promise<unknown> }> {
     const { rows } = await this.parts.others.query<{ name: string; version: number }>(ACQUIRER_VERSIONS);
     const current = new Map(rows.map(({ name, version }) => [name, version]));
@@ -99,7 +99,7 @@ export class ConfiguredLinks {
     return { opened: Promise.all(opening) };
   }
 
-  /** Undefined where it cannot be: it is tried again the next time, and told once. */
+  /** Undefined if the link cannot be created: tried again the next time, and reported once. */
   async #made(row: AcquirerRow): Promise<AcquirerLink | undefined> {
     const { name, version } = row;
     try {
@@ -115,11 +115,11 @@ export class ConfiguredLinks {
   }
 
   async #make(row: AcquirerRow): Promise<AcquirerLink> {
-    const { others, onNews, onLineNews, onAlarm, onTrace, onApprovedAfterReversal } = this.parts;
+    const { others, onConnectionEvent, onLineEvent, onAlarm, onTrace, onApprovedAfterReversal } = this.parts;
     const { name, mode, version } = row;
     const line = await lineOf(row, this.parts.provider, {
-      onNews: (news) => onNews(name, news),
-      onLineNews: onLineNews && ((news) => onLineNews(name, news)),
+      onConnectionEvent: (event) => onConnectionEvent(name, event),
+      onLineEvent: onLineEvent && ((event) => onLineEvent(name, event)),
       onTrace: onTrace && ((traced) => onTrace(name, traced)),
     });
     return new Iso8583Link({
@@ -138,10 +138,14 @@ export class ConfiguredLinks {
   }
 }
 
-type Told = Pick<LineParts, 'onNews' | 'onLineNews' | 'onTrace'>;
+type LineReports = Pick<LineParts, 'onConnectionEvent' | 'onLineEvent' | 'onTrace'>;
 
-/** What a line of this link is made of. */
-export async function lineOf(row: AcquirerRow, provider: KeyProvider, told: Told): Promise<LineParts> {
+/** The parts of a line for this link. */
+export async function lineOf(
+  row: AcquirerRow,
+  provider: KeyProvider,
+  reports: LineReports,
+): Promise<LineParts> {
   const { name, host, port, tls, connections, deadlineMs, keyId, wrapped } = row;
   const dialect = dialectOf(row.dialect);
   if (dialect === undefined) throw new Error(`there is no dialect ${row.dialect} in this version`);
@@ -157,6 +161,6 @@ export async function lineOf(row: AcquirerRow, provider: KeyProvider, told: Told
     timings: TIMINGS,
     firstPauseMs: FIRST_PAUSE_MS,
     longestPauseMs: LONGEST_PAUSE_MS,
-    ...told,
+    ...reports,
   };
 }

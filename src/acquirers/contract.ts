@@ -1,14 +1,14 @@
-// What a link to an acquirer can be asked and what it can answer, how long it is waited for, and what is made of one that fails or says
-// what this contract does not allow. Every link, simulated or real, keeps it.
+// The contract with acquirers: what a link can be asked, what it can answer, the deadlines, and how failures and invalid answers are
+// treated. Every link, simulated or real, keeps it.
 import type { BankAccount } from '../values/bank-account.js';
 import type { CardDetails } from '../values/card.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
 
-/** What every order says. What else a link knows of a merchant, such as its terminals, it keeps under the merchant's ID. */
+/** What every order has. A link looks up everything else about a merchant, such as its terminals, by the merchant's ID. */
 interface AnyOrder {
-  /** Goes with this order and never with another one. */
+  /** Unique to this order. */
   readonly reference: string;
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
@@ -19,7 +19,7 @@ interface AnyOrder {
 }
 
 export type PaymentMethod =
-  /** `stored`: the card was opened from the vault, and not given for this payment. */
+  /** `stored`: the card comes from the vault, and was not given for this payment. */
   | { readonly kind: 'card'; readonly card: CardDetails; readonly stored?: true }
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount };
 
@@ -35,15 +35,14 @@ export interface StandaloneRefund extends AnyOrder {
 }
 
 /**
- * An order that acts on an earlier transaction. Its card, and more of its target than the reference, are read and opened
- * when a link asks for them: most links do not need them, and neither a database nor a key provider that is away may
- * keep those links waiting.
+ * An order that acts on an earlier transaction. The card and the details of its target are read only when a link asks for them. Most
+ * links do not need them, and must not wait for an unavailable database or key provider.
  */
 interface OnTarget extends AnyOrder {
   readonly target: Target;
   /**
-   * The card of the payment that it goes back to, as long as anything can be done with that: each time one of its own, which whoever
-   * asked erases (`number.erase()`) when it was sent. Never with a CVV. Rejects with `CardDestroyed` where it is gone.
+   * Opens the card of the original payment, as long as that payment can be changed. The caller gets a copy of its own and erases it
+   * (`number.erase()`) after sending. Never has a CVV. Rejects with `CardDestroyed` if the card is gone.
    */
   openCard(): Promise<CardDetails>;
 }
@@ -56,7 +55,7 @@ export interface Refund extends OnTarget {
   readonly operation: 'refund';
 }
 
-/** Its amount is the target's. */
+/** The amount is the target's. */
 export interface Void extends OnTarget {
   readonly operation: 'void';
 }
@@ -69,7 +68,7 @@ interface Target {
   read(): Promise<StoredTarget>;
 }
 
-/** What is stored of a target. Its codes are certain to be there once the order that acts on it is to be asked. */
+/** The stored part of a target. Its codes are present by the time the link is asked. */
 export interface StoredTarget {
   readonly operation: MoneyOperation;
   readonly amountCents: Cents;
@@ -82,34 +81,34 @@ export interface StoredTarget {
 }
 
 /**
- * An order as it was stored before it was asked: what an inquiry or a reversal is made from, by any process, also after
- * a crash. The card is opened from its seal, without a CVV.
+ * An order as it was stored before the link was asked. Any process can make an inquiry or a reversal from it, even after a crash. The
+ * card is decrypted from the vault, without a CVV.
  */
 export type StoredOrder = Stored<Payment> | Stored<StandaloneRefund> | Completion | Refund | Void;
 
 type Stored<Direct extends Payment | StandaloneRefund> = Omit<Direct, 'method'> & Pick<OnTarget, 'openCard'>;
 
-/** JSON of the link's own, which nobody else reads: for example the numbers under which the acquirer will know an order. */
+/** JSON that only the link itself reads: for example the numbers under which the acquirer knows an order. */
 export type Prepared = unknown;
 
-/** The acquirer's own words for what it did. */
+/** The acquirer's response in its own terms. */
 export interface AcquirerResponse {
   readonly responseCode: string;
   readonly responseMessage: string;
   readonly authorisationCode?: string;
   readonly preauthorisationCode?: string;
-  /** Where the acquirer does not say, the gateway's calendar decides. */
+  /** If the acquirer does not give it, the gateway's calendar decides. */
   readonly settlementDate?: string;
 }
 
-/** A readable answer. What the acquirer's response codes mean is the link's to know. */
+/** A readable answer. Only the link knows the meaning of response codes. */
 export type Decision =
   | ({ readonly kind: 'approved' } & AcquirerResponse)
   | ({ readonly kind: 'declined' } & AcquirerResponse)
   /** The acquirer reported a fault of its own; nothing was charged. */
   | ({ readonly kind: 'faulty' } & AcquirerResponse);
 
-/** Taken in, to be decided in some days: a direct debit. */
+/** Accepted, to be decided in a few days: a direct debit. */
 export interface Pending {
   readonly kind: 'pending';
 }
@@ -117,79 +116,78 @@ export interface Pending {
 export type Answer =
   | Decision
   | Pending
-  /** Not one byte has left: the acquirer cannot have heard of it. */
+  /** No byte was sent: the acquirer cannot know the order. */
   | { readonly kind: 'not_sent' }
-  /** Everything else without a readable answer. The money may have moved. */
+  /** Any other case without a readable answer. The money may have moved. */
   | { readonly kind: 'unknown'; readonly reason: 'timeout' | 'unreadable' };
 
 export type Finding =
   | Decision
   | Pending
-  /** The acquirer has not seen the order (yet): it will be reversed. */
+  /** The acquirer has not seen the order (yet): the gateway will reverse it. */
   | { readonly kind: 'not_seen' }
   | { readonly kind: 'no_answer' };
 
 export type Reversal = 'reversed' | 'no_answer';
 
-/** Of a link that could not be signed on to, or not again: since when, and why not at the last attempt. */
+/** Since when no sign-on has succeeded, and why the last attempt failed. */
 export interface LinkDown {
-  /** An instant. */
+  /** As ISO 8601 text. */
   readonly since: string;
   readonly reason: string;
 }
 
-/** Of a link that keeps connections: how many it should have, and how many of them are signed on. */
+/** For links that keep connections: how many there should be, and how many are signed on. */
 export interface LinkStatus {
   readonly connections: number;
   readonly signedOn: number;
   readonly down?: LinkDown | undefined;
-  /** Of the settings that it was made from: a link that was changed since has another. */
+  /** The version of the link's settings; it changes with them. */
   readonly version: number;
 }
 
 export interface AcquirerLink {
   readonly name: string;
-  /** `of_merchant`: a link that each merchant has for itself, such as its bank, is what the merchant is. */
+  /** `of_merchant`: the merchant's own link, such as its bank, has the merchant's mode. */
   readonly mode: Mode | 'of_merchant';
   /**
-   * Connects and signs on. Until then the link is asked nothing; one that refuses is tried again without end. A link
-   * that was opened mends its connections by itself, and answers `not_sent` meanwhile.
+   * Connects and signs on. The link is not asked before that; if it refuses, it is tried again without end. Once open, the link restores
+   * its connections by itself, and answers `not_sent` in the meantime.
    */
   open(): Promise<void>;
-  /** Also while it is being opened, and where that has failed. */
+  /** May be called while the link is opening, and after opening failed. */
   close(): Promise<void>;
-  /** Only of links that keep connections. */
+  /** Only for links that keep connections. */
   readonly status?: LinkStatus;
-  /** Its failures are what a test card asks for, and say nothing about the link: it is never taken out for them. */
+  /** Failures come from test cards and say nothing about the link: it is never taken out of use for them. */
   readonly simulated?: true | undefined;
   /**
-   * A link that prepares, and cannot refund without the card number. Where that has been destroyed, because the customer was deleted, a
-   * refund is refused before anything is stored of it.
+   * A link with `prepare` that cannot refund without the card number. If the card was destroyed with its customer, a refund is refused
+   * before anything is stored.
    */
   readonly needsCard?: boolean;
   /**
-   * What must be durable before the order is asked, so that any process can inquire, repeat or reverse it. A link that
-   * gets by with the order itself has no such method. An order for which it throws is not processed.
+   * What must be stored before the link is asked, so that any process can inquire, repeat or reverse the order. Links that need only the
+   * order have no such method. If it throws, the order is not processed.
    */
   prepare?(order: Order): Prepared | Promise<Prepared>;
   /**
-   * Asks once; must not be retried inside. The gateway waits until its deadline. An answer that comes later still
-   * decides, if no reversal has begun by then. A CVV is erased (`cvv.erase()`) as soon as it was sent; the gateway erases it
-   * when it stops waiting. What is answered `declined` or `faulty` keeps no card: nothing is left to be reversed then.
-   * `maySend` is asked right before the first byte leaves, and what it forbids is `not_sent`: another process may have reversed
-   * the order meanwhile, or the gateway has stopped waiting.
+   * Asks once, and must not retry. The gateway waits until its deadline. A later answer still decides if no reversal has begun by then.
+   * The link erases a CVV (`cvv.erase()`) once it is sent; the gateway erases it when it stops waiting. After `declined` or `faulty` no
+   * card is kept, because nothing can be reversed. The link calls `maySend` right before the first byte; if that is false, the answer is
+   * `not_sent`: another process may have reversed the order, or the gateway has stopped waiting.
    */
   ask(order: Order, prepared: Prepared, maySend: () => boolean): Promise<Answer>;
   /**
-   * What became of the order? Where the acquirer cannot be asked that: `not_seen`. An order that is never reversed but
-   * repeated until it is acknowledged is repeated here, and never `not_seen`, unless something else was acknowledged.
+   * Finds out what became of the order; `not_seen` if the acquirer has no inquiries. An order that is repeated until acknowledged, and
+   * never reversed, is repeated here. It is then never `not_seen`, unless the acquirer acknowledged something else.
    */
   inquire(order: StoredOrder, prepared: Prepared): Promise<Finding>;
-  /** Undoes whatever was done for this order, and has it refused should it still arrive. Repeated until confirmed. */
+  /** Undoes the order, and makes the acquirer refuse it if it still arrives. Repeated until confirmed. */
   reverse(order: StoredOrder, prepared: Prepared): Promise<Reversal>;
 }
 
-/** There is no card to open any more, and never will be. Of a refund, nothing can be sent: `not_sent`. */
+/** The card is destroyed for good. A refund cannot be sent: `not_sent`. */
 export class CardDestroyed extends Error {
   override readonly name = 'CardDestroyed';
   constructor() {
@@ -197,7 +195,7 @@ export class CardDestroyed extends Error {
   }
 }
 
-/** Nothing simulated ever approves a live payment, and no test moves real money. */
+/** Simulated links never approve live payments, and tests never move real money. */
 export function serves(link: AcquirerLink, mode: Mode): boolean {
   return link.mode === mode || link.mode === 'of_merchant';
 }
@@ -222,13 +220,13 @@ const FINDINGS: ReadonlySet<unknown> = new Set<Finding['kind']>([
 
 export interface UnderDeadline<Asked> {
   readonly deadlineMs: number;
-  /** Whether the order is still this process's to send. */
+  /** Whether this process may still send the order. */
   readonly maySend: (asked: Asked) => boolean;
-  /** Told what is answered after the deadline. */
+  /** Gets an answer that arrives after the deadline. */
   readonly onLate: (asked: Asked, answer: Answer) => void;
 }
 
-/** Asks once, and waits no longer than the deadline. Nothing is sent after it. */
+/** Asks once, and waits until the deadline at most. Nothing is sent after the deadline. */
 export function askUnderDeadline<Asked extends { readonly order: Order; readonly prepared: Prepared }>(
   link: AcquirerLink,
   asked: Asked,
@@ -252,7 +250,7 @@ export function askUnderDeadline<Asked extends { readonly order: Order; readonly
       },
       () => {
         clearTimeout(timer);
-        // A link that fails in a way it does not know may have sent the order: not a decline.
+        // A link that fails unexpectedly may have sent the order: not a decline.
         // guard(doubt: a link that fails is no decline): unknown', reason: 'unreadable ⇒ declined', responseCode: '05', responseMessage: '
         resolve({ kind: 'unknown', reason: 'unreadable' });
       },
@@ -260,7 +258,7 @@ export function askUnderDeadline<Asked extends { readonly order: Order; readonly
   });
 }
 
-/** A link that throws before it has promised anything is no different from one that breaks its promise. */
+/** Turns a synchronous throw into a rejection. */
 async function begin<Result>(asking: () => Promise<Result>): Promise<Result> {
   return asking();
 }
@@ -276,7 +274,7 @@ export async function inquireUnderDeadline(
   return found && FINDINGS.has(found.kind) ? found : { kind: 'no_answer' };
 }
 
-/** Whatever is no clear confirmation is none. */
+/** Anything but a clear confirmation counts as none. */
 export async function reverseUnderDeadline(
   link: AcquirerLink,
   order: StoredOrder,
@@ -288,7 +286,7 @@ export async function reverseUnderDeadline(
   return said === 'reversed' ? 'reversed' : 'no_answer';
 }
 
-/** What does not come in time, or fails, did not come. */
+/** A failure counts like no answer in time. */
 export async function withinDeadline<Result>(
   asking: () => Promise<Result>,
   deadlineMs: number,
@@ -305,7 +303,7 @@ export async function withinDeadline<Result>(
   }
 }
 
-/** Throws where the link does, or takes too long. A promise only where the link has to wait for something: most often it has not. */
+/** Throws if the link does, or takes too long. Returns a promise only if the link has to wait, which is rare. */
 export function prepareUnderDeadline(
   link: AcquirerLink,
   order: Order,

@@ -1,14 +1,14 @@
-// Direct debit as the pipeline sees it: a link that takes everything in. The bank hears of an item when the file
-// is made that carries it, so nothing can be lost on the way there, and nothing needs reversing.
+// Direct debit as a link that accepts everything. The bank learns of an item from the file that carries it, so nothing can be lost on the
+// way, and nothing needs reversing.
 import type { AcquirerLink, Decision, MoneyOperation, Pending } from './contract.js';
 
-/** The merchant's own bank, which gets its items in a file from the operator. */
+/** The merchant's own bank, to which the operator brings a file. */
 const OWN_BANK = 'directdebit';
 /** The simulated bank, which takes the items of test merchants by itself. */
 const SIMULATED_BANK = 'simulated-bank';
 
 export class DirectDebit implements AcquirerLink {
-  /** An item stays with the bank whose link took it in, whatever bank the merchant has later. */
+  /** An item stays with the bank whose link accepted it, even if the merchant changes banks. */
   static toOwnBank(): DirectDebit {
     return new DirectDebit(OWN_BANK, 'of_merchant');
   }
@@ -30,7 +30,7 @@ export class DirectDebit implements AcquirerLink {
     return takenIn(operation);
   }
 
-  /** What was claimed is as good as taken in, also if the process died before it could say so. */
+  /** A claimed item counts as accepted, even if the process died before saying so. */
   async inquire({ operation }: { operation: MoneyOperation }): Promise<Decision | Pending> {
     return takenIn(operation);
   }
@@ -41,7 +41,7 @@ export class DirectDebit implements AcquirerLink {
 }
 
 function takenIn(operation: MoneyOperation): Decision | Pending {
-  // The claim of a void has made sure that no file carries its target, and that none will.
+  // Claiming the void has made sure that no file carries its target, now or later.
   if (operation === 'void') return { kind: 'approved', responseCode: '00', responseMessage: 'Approved' };
   return { kind: 'pending' };
 }

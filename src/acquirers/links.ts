@@ -1,33 +1,33 @@
-// The links of a process: which it has, which of them are open, and which are taken out for failing. One that refuses to open is tried
-// again without end; one that is put in the place of another takes over when it is open.
+// The links of a process: which exist, which are open, and which are out of use because they fail. A link that refuses to open is tried
+// again without end. A link that replaces another takes over once it is open.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OrganisationId } from '../values/ids.js';
 import { type AcquirerLink, type LinkStatus, withinDeadline } from './contract.js';
 
 interface LinksOptions {
-  /** So long a start waits for a link to open, and a stop for one to close. */
+  /** How long a start waits for a link to open, and a stop for a link to close. */
   readonly patienceMs: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
-  /** Told once for each link that was not open when the start went on. */
+  /** Called once for each link that was not open when the start continued. */
   readonly onRefused: (name: string, reason: unknown) => void;
-  /** Told when such a link has opened after all. */
+  /** Called when such a link has opened after all. */
   readonly onOpened: (name: string) => void;
-  /** Told once when a link fails again and again, whoever it fails for, and once when it answers all of them again. */
+  /** Called once when a link keeps failing, for whichever organisation, and once when it answers all of them again. */
   readonly onFailing?: (name: string) => void;
   readonly onAnswering?: (name: string) => void;
 }
 
-/** What a process can say of a link that keeps connections. */
+/** The state of a link with connections in this process. */
 export interface LinkReport extends LinkStatus {
   readonly name: string;
-  /** For how many organisations it is taken out, where there are any. */
+  /** For how many organisations the link is out of use, if any. */
   readonly failingFor?: number;
-  /** Since when for the first of them: an instant. */
+  /** Since when for the first of them, as ISO 8601 text. */
   readonly failingSince?: string;
 }
 
-/** What an attempt to open a link came to. */
+/** The outcome of an attempt to open a link. */
 type Opening = { readonly kind: 'opened' } | { readonly kind: 'refused'; readonly reason: unknown };
 
 export class AcquirerLinks {
@@ -35,10 +35,10 @@ export class AcquirerLinks {
   readonly #opened = new Map<string, AcquirerLink>();
   #prepares: boolean;
   readonly #closing = new AbortController();
-  /** Of all of them. */
-  readonly breakers: Breakers = new Breakers(({ kind, link }) => this.#tell(kind, link));
+  /** The circuit breakers of all links. */
+  readonly breakers: Breakers = new Breakers(({ kind, link }) => this.#report(kind, link));
 
-  /** Where two links have one name, the later one takes the place of the other. */
+  /** Of two links with one name, the later replaces the other. */
   constructor(
     links: Iterable<AcquirerLink>,
     private readonly options: LinksOptions,
@@ -52,22 +52,22 @@ export class AcquirerLinks {
     return this.#known.get(name);
   }
 
-  /** The link of this name, if it is open: any other is asked nothing. */
+  /** The link of this name if it is open; others are not asked. */
   opened(name: string): AcquirerLink | undefined {
     return this.#opened.get(name);
   }
 
-  /** Whether any link wants something to be stored before it is asked. */
+  /** Whether any link has something to store before it is asked. */
   get prepares(): boolean {
     return this.#prepares;
   }
 
-  /** Of all that are known. */
+  /** All known links. */
   get names(): string[] {
     return [...this.#known.keys()];
   }
 
-  /** Of those that keep connections, by their names: of the one that is asked, else of the one that is being opened. */
+  /** The links with connections, sorted by name: the open link, or the one that is opening. */
   get reports(): LinkReport[] {
     const { out } = this.breakers;
     const reports: LinkReport[] = [];
@@ -79,14 +79,14 @@ export class AcquirerLinks {
     return reports.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** Returns when every link is open, or had its chance. */
+  /** Returns when every link is open, or had its time. */
   async open(): Promise<void> {
     await Promise.all([...this.#known.values()].map((link) => this.#open(link)));
   }
 
   /**
-   * Opens a link that was added or changed. Until it is open, the one whose name it has goes on, and is closed then: what
-   * it was asked is finished.
+   * Opens a link that was added or changed. Until it is open, the old link of this name stays in use; then that is closed after finishing
+   * its orders.
    */
   async put(link: AcquirerLink): Promise<void> {
     this.#known.set(link.name, link);
@@ -94,7 +94,7 @@ export class AcquirerLinks {
     await this.#open(link);
   }
 
-  /** Closes a link that was removed. What is in doubt there stays so until it is put back. */
+  /** Closes a link that was removed. Its transactions in doubt stay so until it is added again. */
   async drop(name: string): Promise<void> {
     const dropped = new Set([this.#known.get(name), this.#opened.get(name)]);
     this.#known.delete(name);
@@ -110,7 +110,7 @@ export class AcquirerLinks {
     await Promise.all([...all].map((link) => this.#close(link)));
   }
 
-  #tell(kind: 'out' | 'in', link: string): void {
+  #report(kind: 'out' | 'in', link: string): void {
     const failingFor = this.breakers.out.get(link)?.organisations ?? 0;
     if (kind === 'out' && failingFor === 1) this.options.onFailing?.(link);
     else if (kind === 'in' && failingFor === 0) this.options.onAnswering?.(link);
@@ -124,12 +124,12 @@ export class AcquirerLinks {
     return withinDeadline<void>(() => link.close(), this.options.patienceMs, undefined);
   }
 
-  /** Whether it was dropped, or replaced by another, while it was being opened. */
+  /** Whether the link was dropped or replaced while it was opening. */
   #isSuperseded(link: AcquirerLink): boolean {
     return this.#closing.signal.aborted || this.#known.get(link.name) !== link;
   }
 
-  /** False where it is wanted no more: it is closed again then. */
+  /** False if the link is no longer wanted; it is then closed again. */
   #use(link: AcquirerLink): boolean {
     if (this.#isSuperseded(link)) {
       void this.#close(link);
@@ -159,7 +159,7 @@ export class AcquirerLinks {
     const { firstPauseMs, longestPauseMs, onOpened } = this.options;
     const { signal } = this.#closing;
     let pauseMs = firstPauseMs;
-    // One that is still under way is waited for: a link is never opened twice at the same time.
+    // Waits for an attempt that is still under way: a link is never opened twice at the same time.
     for (let opening = first; ; opening = attempt(link)) {
       const { kind } = await opening;
       if (signal.aborted) return;
@@ -167,7 +167,7 @@ export class AcquirerLinks {
         if (this.#use(link)) onOpened(link.name);
         return;
       }
-      // By chance: not every process comes at once to an acquirer that is back.
+      // Jitter: not all processes return to a recovered acquirer at once.
       const thisTimeMs = pauseMs * (0.5 + Math.random() / 2);
       await sleep(thisTimeMs, undefined, { ref: false, signal }).catch(() => {});
       if (this.#isSuperseded(link)) return;
@@ -180,7 +180,7 @@ function failingOf({ organisations, sinceMs }: Out): Pick<LinkReport, 'failingFo
   return { failingFor: organisations, failingSince: new Date(sinceMs).toISOString() };
 }
 
-/** A link that throws before it has promised anything has refused, too. */
+/** A link that throws synchronously has refused, too. */
 async function attempt(link: AcquirerLink): Promise<Opening> {
   try {
     await link.open();
@@ -190,14 +190,14 @@ async function attempt(link: AcquirerLink): Promise<Opening> {
   }
 }
 
-// Circuit breakers: a link that fails again and again is taken out for some seconds, so that payments with another way take that at
-// once. For each organisation by itself: whatever one of them sends, the others' payments go their way.
+// Circuit breakers: a link that keeps failing is taken out of use for some seconds, so that payments with another route take it at once.
+// Separate for each organisation, so that what one sends does not affect the others.
 
-/** So many failures in a row, without a readable answer between, take a link out. */
+/** A link is taken out after this many failures in a row without a readable answer. */
 export const FAILURES_IN_A_ROW = 5;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 15_000;
-/** So many payments at once still try a link that is out, if they have no other way. */
+/** How many payments at a time still try a link that is out, if they have no other route. */
 export const MOST_WITHOUT_ANOTHER_WAY = 16;
 
 interface Out {
@@ -205,7 +205,7 @@ interface Out {
   readonly sinceMs: number;
 }
 
-export interface BreakerNews {
+export interface BreakerChange {
   readonly kind: 'out' | 'in';
   readonly link: string;
   readonly organisationId: OrganisationId;
@@ -214,30 +214,30 @@ export interface BreakerNews {
 /** A link that has failed for an organisation, and not answered it since. */
 class Failing {
   inARow = 0;
-  /** Of those that were begun since. */
+  /** Attempts that began since the first failure and have not ended. */
   underWay = 0;
-  /** When it is tried again, if it is out. */
+  /** When a link that is out is tried again. */
   tryAtMs: number | undefined;
-  /** When it was taken out, by the wall clock. */
+  /** When the link was taken out, by the wall clock. */
   outSinceMs = 0;
   pauseMs = FIRST_PAUSE_MS;
 
-  /** Whether a payment that has another way may take this one. After a pause one tries, at a time. */
+  /** Whether a payment with another route may try this link. After a pause, one payment at a time does. */
   isWorthTrying(nowMs: number): boolean {
     return this.tryAtMs === undefined || (nowMs >= this.tryAtMs && this.underWay === 0);
   }
 }
 
-/** A readable answer is one, also if it declines. `untold`: it says nothing about the link. */
-export type Ending = 'answered' | 'failed' | 'untold';
+/** A decline is an answer too. `neutral`: it says nothing about the link. */
+export type Ending = 'answered' | 'failed' | 'neutral';
 
 export class Breakers {
-  /** By link and organisation. Empty while everything works, so that a payment pays nothing for it. */
+  /** By link and organisation. Empty while everything works, so that payments pay nothing for it. */
   readonly #failing = new Map<string, Map<OrganisationId, Failing>>();
 
-  /** Told once when a link is taken out, once when it is back, for each organisation. */
+  /** `onChange` is called for each organisation, when a link is taken out and when it is back. */
   constructor(
-    private readonly onNews: (news: BreakerNews) => void = () => {},
+    private readonly onChange: (change: BreakerChange) => void = () => {},
     private readonly now: () => number = () => performance.now(),
   ) {}
 
@@ -249,8 +249,8 @@ export class Breakers {
   }
 
   /**
-   * Before the link is asked: `refused` where it is out, and this is none of those who try it. A payment without another way is: it
-   * would fail anyhow. Few at a time, since what is lost on such a link is in doubt.
+   * Before asking the link: `refused` if the link is out and this payment may not try it. A payment without another route may, because it
+   * would fail anyway. Only a few at a time, because payments lost on such a link are in doubt.
    */
   begin(
     link: string,
@@ -269,7 +269,7 @@ export class Breakers {
     return failing;
   }
 
-  /** After it. */
+  /** After asking the link. */
   end(link: string, organisationId: OrganisationId, ending: Ending, attempt: Failing | undefined): void {
     if (attempt !== undefined) attempt.underWay -= 1;
     if (ending === 'failed') this.#failed(link, organisationId);
@@ -309,7 +309,7 @@ export class Breakers {
       if (failing.inARow < FAILURES_IN_A_ROW) return;
       failing.tryAtMs = nowMs + failing.pauseMs;
       failing.outSinceMs = Date.now();
-      this.onNews({ kind: 'out', link, organisationId });
+      this.onChange({ kind: 'out', link, organisationId });
     } else if (nowMs >= failing.tryAtMs) {
       failing.pauseMs = Math.min(failing.pauseMs * 2, LONGEST_PAUSE_MS);
       failing.tryAtMs = nowMs + failing.pauseMs;
@@ -322,6 +322,6 @@ export class Breakers {
     if (organisations === undefined || failing === undefined) return;
     organisations.delete(organisationId);
     if (organisations.size === 0) this.#failing.delete(link);
-    if (failing.tryAtMs !== undefined) this.onNews({ kind: 'in', link, organisationId });
+    if (failing.tryAtMs !== undefined) this.onChange({ kind: 'in', link, organisationId });
   }
 }

@@ -1,5 +1,5 @@
-// Every link that is part of the program, made in one place for the gateway, for each of its workers, and for the commands that
-// need to know them. Those that operators add are in `configured.ts`.
+// The built-in links, created in one place for the gateway, its workers, and commands that list them. `configured.ts` has the links that
+// operators add.
 import type { AcquirerLink } from './contract.js';
 import { DirectDebit } from './direct-debit.js';
 import { SimulatorLedger } from './simulator/ledger.js';
@@ -11,10 +11,10 @@ export interface LinkSettings {
   readonly acquirerDeadlineMs: number;
 }
 
-/** For those who want to know the links, and open none. */
+/** For callers that only list links and open none. */
 const NOWHERE: LinkSettings = { simulatorLedger: '', simulatorSlowMs: 0, acquirerDeadlineMs: 0 };
 
-/** Made and not opened, which touches nothing. A further link is a folder beside this file and a line here. */
+/** Creating a link opens and touches nothing. To add a link, add a folder here and a line below. */
 export function makeLinks(
   { simulatorLedger, simulatorSlowMs: slowMs, acquirerDeadlineMs: deadlineMs }: LinkSettings,
   ledger = new SimulatorLedger(simulatorLedger),
@@ -26,12 +26,12 @@ export function makeLinks(
   ];
 }
 
-/** The links for cards that need not be added by anybody. */
+/** The built-in links for cards. */
 export function builtInCardLinks(): AcquirerLink[] {
   return makeLinks(NOWHERE).filter((link) => !(link instanceof DirectDebit));
 }
 
-/** The names of the links that nobody has to add. */
+/** The names of the built-in links. */
 export function builtInNames(): string[] {
   return makeLinks(NOWHERE).map(({ name }) => name);
 }
@@ -40,7 +40,7 @@ export function isBuiltIn(name: string): boolean {
   return builtInNames().includes(name);
 }
 
-/** The names of the links that move no money. They are known before it is known what the links are made of. */
+/** The names of links that move no money; known before any link is configured. */
 export function simulatedLinks(): string[] {
   return makeLinks(NOWHERE)
     .filter(({ mode }) => mode === 'test')

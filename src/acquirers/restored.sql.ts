@@ -1,9 +1,9 @@
 import type { Statement } from '../postgres/database.js';
 
 /**
- * STANs go round, and none may come again within a day: four times what the terminal used in the time before the backup, and never so
- * far that it comes round to where it was. What lies between counts as leased now. Terminals without a counter may have got one
- * after the backup. $1: how often that backup was brought back. $2: the seconds since it was taken.
+ * Moves STANs forward. They wrap around, and none may repeat within a day. So the counter moves by four times what the terminal used
+ * before the backup, but never so far that it reaches its old position. The numbers between count as leased now. Terminals without a
+ * counter may have got one after the backup. $1: how often that backup was restored. $2: the seconds since it was taken.
  */
 export const MOVE_STANS: Statement = {
   name: '',

@@ -1,6 +1,6 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Those that nobody presumes dead, and what their last heartbeat said. */
+/** Gateways that are not presumed dead, with their last heartbeats. */
 export const RUNNING_GATEWAYS: Statement = {
   name: '',
   text: `

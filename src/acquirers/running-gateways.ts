@@ -1,32 +1,32 @@
-// The gateways that run on this database, and what each says of its links with its heartbeats.
+// The gateways that run on this database, and the state of their links as their heartbeats report it.
 import type { Queryable } from '../postgres/database.js';
 import type { LinkReport } from './links.js';
 import { RUNNING_GATEWAYS } from './running-gateways.sql.js';
 
 interface RunningGateway {
   readonly process: number;
-  /** Null of one that is older than this version. */
+  /** Null if the gateway is older than this version. */
   readonly machine: string | null;
   readonly pid: number | null;
   readonly seenAt: Date;
   readonly links: readonly LinkReport[];
 }
 
-/** How a running gateway is connected to an acquirer. */
+/** The connection of a running gateway to an acquirer. */
 export interface GatewayOfLink extends Omit<RunningGateway, 'links'> {
   readonly signedOn: number;
   readonly connections: number;
-  /** For how many organisations it is taken out there, because payments got no answer. */
+  /** For how many organisations the link is out of use there, because payments got no answer. */
   readonly failingFor: number;
   readonly failingSince: Date | null;
-  /** While no connection is signed on: since when, and why not at the last attempt. */
+  /** While no connection is signed on: since when, and why the last attempt failed. */
   readonly downSince: Date | null;
   readonly downReason: string | null;
-  /** Whether it goes by the settings as they are now, and not by earlier ones. */
+  /** Whether the gateway uses the current settings of the link. */
   readonly current: boolean;
 }
 
-/** What names a link, and its settings. */
+/** Identifies a link and its settings. */
 interface LinkVersion {
   readonly name: string;
   readonly version: number;
@@ -36,7 +36,7 @@ export async function runningGateways(database: Queryable): Promise<RunningGatew
   return (await database.query<RunningGateway>(RUNNING_GATEWAYS)).rows;
 }
 
-/** One that does not know the link has none of its connections. */
+/** A gateway that does not know the link has no connections to it. */
 export function gatewaysOf(link: LinkVersion, gateways: readonly RunningGateway[]): GatewayOfLink[] {
   return gateways.map(({ process, machine, pid, seenAt, links }) => {
     const report = links.find(({ name }) => name === link.name);
@@ -52,11 +52,11 @@ export function gatewaysOf(link: LinkVersion, gateways: readonly RunningGateway[
   });
 }
 
-const UNMADE = 'the gateway has not made it; its log says why';
+const UNMADE = 'the gateway could not create it; its log says why';
 
-/** How a link does, as all gateways together say. */
+/** The condition of a link over all gateways. */
 export interface LinkCondition {
-  /** Where no connection is signed on `down`; where payments get no answer over it `not_answering`. */
+  /** `down`: no connection is signed on. `not_answering`: payments get no answer. */
   readonly condition: 'up' | 'partly_down' | 'not_answering' | 'connecting' | 'down' | 'no_gateway';
   readonly since: Date | null;
   readonly reason: string | null;

@@ -1,4 +1,4 @@
-// Which addresses there are, which methods each takes, under which pattern it is logged, and how the target of a request is read.
+// The API's addresses: their methods, the pattern under which each is logged, and how a request's target is parsed.
 import { parse } from 'node:querystring';
 import { BASE_PATH } from './operations/hal.js';
 
@@ -8,14 +8,14 @@ interface Route {
   readonly route: string;
 }
 
-/** As the router and the log have it: `/v1/transactions/:audit`. */
+/** As the router and the log write it: `/v1/transactions/:audit`. */
 export function patternOf(route: string): string {
   return BASE_PATH + route.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 const CREATING = `${BASE_PATH}/transactions`;
 
-/** Before a request has been looked into: every POST to these addresses creates a transaction. */
+/** Decided before the request is read: every POST to these addresses creates a transaction. */
 export function createsTransaction({
   method,
   url,
@@ -60,7 +60,7 @@ export class Addresses {
     return this.#at(target).map(({ method }) => method);
   }
 
-  /** For the log: an address itself can hold anything. */
+  /** For the log, because an address can contain anything. */
   patternAt(target: string): string {
     return this.#at(target)[0]?.pattern ?? 'unknown';
   }
@@ -68,7 +68,7 @@ export class Addresses {
   #at(target: string) {
     const [path = ''] = originForm(target).split('?');
     const matching = this.#known.filter((known) => known.path.test(path));
-    // As in routing, /transactions/purchase is itself and not an audit called "purchase".
+    // As in routing, /transactions/purchase is an address of its own, and not an audit called "purchase".
     const literal = matching.filter((known) => known.literal);
     return literal.length > 0 ? literal : matching;
   }
@@ -77,14 +77,14 @@ export class Addresses {
 const SLASH = 47;
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
-/** Without scheme and host, which a client that takes us for a proxy sends along. */
+/** Removes scheme and host, which a client sends if it takes us for a proxy. */
 export function originForm(target: string): string {
   if (target.charCodeAt(0) === SLASH) return target;
   const path = target.replace(ORIGIN, '');
   return path === target || path.startsWith('/') ? path : `/${path}`;
 }
 
-/** What cannot be decoded becomes a character that no field may have: it is refused where it stands. */
+/** Text that cannot be decoded becomes a character that no field accepts, so the field is refused. */
 export function parseQuery(query: string): Record<string, unknown> {
   return parse(query, '&', '=', { decodeURIComponent: decoded });
 }

@@ -1,4 +1,4 @@
-// What a text has to look like, in words: for the client that sent another one, and for the reference page.
+// Describes in words what a text must look like: for error messages and for the reference page.
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import { EXPIRY_PATTERN } from '../values/card.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
@@ -22,7 +22,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
     'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`, or a date alone',
 };
 
-/** Where the format says more than the pattern beside it. */
+/** For formats that say more than their pattern. */
 const FORMATS: Readonly<Record<string, string>> = {
   'iso-4217': 'a currency of ISO 4217: three upper-case letters, such as `AUD`',
   date: 'a day of the calendar, such as `2026-11-15`',
@@ -36,14 +36,14 @@ const CHARACTERS: Readonly<Record<string, string>> = {
   'a-z': 'lower-case letter',
 };
 
-/** As much of a schema as says what a text looks like. */
+/** The parts of a schema that describe a text. */
 interface TextSchema {
   readonly pattern?: string;
   readonly format?: string;
   readonly enum?: readonly unknown[];
 }
 
-/** Without mark-up, for a message. Undefined where there is nothing to say beyond the type. */
+/** Without markup, for a message. Undefined if there is nothing to say beyond the type. */
 export function formInWords({ pattern, format, enum: values }: TextSchema): string | undefined {
   const words =
     FORMATS[format ?? ''] ??
@@ -53,7 +53,7 @@ export function formInWords({ pattern, format, enum: values }: TextSchema): stri
   return words?.replaceAll('`', '');
 }
 
-/** Undefined of a pattern that nobody has put into words. */
+/** Undefined for a pattern without a description. */
 export function patternInWords(pattern = ''): string | undefined {
   const [, characters = '', least, most = least] =
     /^\^\[([^\]]+)\]\{(\d+)(?:,(\d+))?\}\$$/.exec(pattern) ?? [];

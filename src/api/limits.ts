@@ -1,13 +1,13 @@
-// The limits of the interface that more than one place has to know. docs/ names them too, and a test compares.
+// Limits of the API that several places need. docs/ names them too, and a test compares.
 
-/** 100 KVPs of full length fit. */
+/** Enough for 100 KVPs of full length. */
 export const BODY_LIMIT_BYTES = 128 * 1024;
-/** A request whose headers, or which itself, has not arrived whole after this long is cut off. */
+/** A request is cut off if its headers, or all of it, have not arrived by then. */
 export const HEADERS_TIMEOUT_MS = 5_000;
 export const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Identifiers and audits are integers of PostgreSQL. */
+/** IDs and audits are PostgreSQL integers. */
 export const MAX_INTEGER = 2_147_483_647;
 
-/** How many customers or tokens a page holds: at most, and where the client does not say. */
+/** The most customers or tokens on a page; also the default. */
 export const PAGE_LIMIT = 100;

@@ -1,5 +1,5 @@
-// What an operation of the interface is: one entry gives the route, the checks and the documentation. And what is known of a request, stage
-// by stage: received, authenticated, checked. Each stage is a value of its own, made here.
+// What an API operation is: one entry gives the route, the checks and the documentation. Also what is known of a request stage by stage:
+// received, authenticated, checked. Each stage is a value of its own, made here.
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../organisations/users/callers.js';
 import type { InFlightRequest } from '../payments/finding/search-fence.js';
@@ -33,7 +33,7 @@ interface Success {
 }
 
 interface Description<Path, Query, Body> {
-  /** Becomes the name of a function in generated clients: no word that a language keeps for itself. */
+  /** Becomes a function name in generated clients, so it must not be a reserved word. */
   readonly id: string;
   readonly tag: Tag;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -45,20 +45,20 @@ interface Description<Path, Query, Body> {
   readonly query?: Query;
   readonly body?: Body;
   readonly success: Success;
-  /** A second way to succeed. */
+  /** A second successful answer. */
   readonly alsoSuccess?: Success;
-  /** Beside those that any operation may answer. */
+  /** In addition to those of any operation. */
   readonly problems: readonly ProblemCode[];
-  /** Whether it creates a transaction: the correlation ID makes it idempotent. */
+  /** Whether it creates a transaction, made idempotent by its correlation ID. */
   readonly creates?: boolean;
-  /** Whether it may hold its answer back: it is told when its client has gone. */
+  /** Whether it may wait before answering; then it learns when the client has gone. */
   readonly waits?: boolean;
   readonly example?: unknown;
 }
 
 interface Definition<Services, Path extends TObject, Query extends TObject, Body extends TSchema>
   extends Description<Path, Query, Body> {
-  /** What a schema cannot say about the body: takes the problems that the schema found and returns those that count. It must expect any body. */
+  /** Checks that a schema cannot express: takes the schema's problems and returns those that count. Must accept any body. */
   readonly reviewBody?: (body: unknown, problems: Problem[]) => Problem[];
   handle(
     request: CheckedRequest<Static<Path>, Static<Query>, Static<Body>>,
@@ -66,7 +66,7 @@ interface Definition<Services, Path extends TObject, Query extends TObject, Body
   ): Promise<Reply>;
 }
 
-/** The parts of a request as they came. */
+/** The parts of a request as they arrived. */
 interface UncheckedRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly params: unknown;
@@ -76,7 +76,7 @@ interface UncheckedRequest {
 
 export interface Operation<Services> extends Description<TObject, TObject, TSchema> {
   readonly checkBody: Check;
-  /** Checks the request and handles it. Throws a refusal that names all of its problems, wherever they are. */
+  /** Checks the request and handles it. Throws a refusal that lists all of its problems. */
   answer(context: AuthenticatedRequest, request: UncheckedRequest, services: Services): Promise<Reply>;
 }
 
@@ -118,7 +118,7 @@ export function operation<
           correlationId,
           inFlight,
           gone,
-          // Here, and nowhere else, what was checked by a schema gets the type of that schema.
+          // The only place where data checked by a schema gets the schema's type.
           path: path as Static<Path>,
           query: query as Static<Query>,
           body: body as Static<Body>,
@@ -132,9 +132,9 @@ export function operation<
 interface ReceivedRequest {
   readonly stage: 'received';
   readonly startedMs: number;
-  /** That of the request, if it is well-formed; one that is made up where a look-up came without. */
+  /** The request's own if it is well-formed; a generated one for a lookup without. */
   readonly correlationId: string | undefined;
-  /** Where its client has named one. */
+  /** If the client named a trace. */
   readonly trace: Trace | undefined;
 }
 
@@ -144,25 +144,25 @@ export interface AuthenticatedRequest {
   readonly correlationId: string | undefined;
   readonly trace: Trace | undefined;
   readonly caller: Caller;
-  /** Where it came from. */
+  /** The client's address. */
   readonly address: string;
-  /** Of a request that creates a transaction. */
+  /** For a request that creates a transaction. */
   readonly inFlight: InFlightRequest | undefined;
-  /** Of one that may wait: whether its client has gone. */
+  /** For a request that may wait: aborted when the client has gone. */
   readonly gone: AbortSignal | undefined;
 }
 
-/** Of a request until it is answered. */
+/** A request until it is answered. */
 export type RequestContext = ReceivedRequest | AuthenticatedRequest;
 
-/** What an operation handles: nothing in it is unchecked. */
+/** The input of an operation; all of it is checked. */
 export interface CheckedRequest<Path = unknown, Query = unknown, Body = unknown> {
   readonly caller: Caller;
   readonly address: string;
   readonly correlationId: string;
-  /** Of an operation that creates a transaction. */
+  /** For an operation that creates a transaction. */
   readonly inFlight: InFlightRequest | undefined;
-  /** Of an operation that waits. */
+  /** For an operation that waits. */
   readonly gone: AbortSignal | undefined;
   readonly path: Path;
   readonly query: Query;
@@ -192,21 +192,21 @@ export function authenticated(
 
 export const CORRELATION_HEADER = 'x-correlation-id';
 
-/** The correlation ID that was sent, if it is well-formed. One with a card number in it is refused, and must not come as far as the log. */
+/** The correlation ID that was sent, if it is well-formed. An ID with a card number is refused, and must not reach the log. */
 export function returnable(sent: string | string[] | undefined): string | undefined {
   return typeof sent === 'string' && isCorrelationId(sent) && !containsCardNumber(sent) ? sent : undefined;
 }
 
 const check = checker('header', CorrelationId);
 
-/** Of a request from which no correlation ID could be taken. */
+/** For a request without a usable correlation ID. */
 function correlationIdProblems(headers: Readonly<Record<string, unknown>>): Problem[] {
   const sent = headers[CORRELATION_HEADER];
   const problems = sent === undefined ? [problem('field_missing')] : check(sent);
   return problems.map(({ code, message }) => problem(code, placeOf('correlation ID', false), message));
 }
 
-/** Of W3C Trace Context. One that is malformed is as good as none. */
+/** W3C Trace Context. A malformed header is ignored. */
 export const TRACE_HEADER = 'traceparent';
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.{0,400})?$/;
@@ -215,7 +215,7 @@ const ZEROS = /^0+$/;
 const DIGITS = /^[0-9]+$/;
 const SAMPLED = 1;
 
-/** Which trace a request belongs to. `wanted`: whether somebody takes the steps of requests whose client wants them to be seen. */
+/** The trace of a request. `wanted`: whether the steps of sampled requests are recorded. */
 export function traceOf(sent: string | string[] | undefined, wanted: boolean): Trace | undefined {
   if (typeof sent !== 'string') return undefined;
   const [, version, traceId = '', parentId = '', flags = '', more] = TRACEPARENT.exec(sent) ?? [];
@@ -223,7 +223,7 @@ export function traceOf(sent: string | string[] | undefined, wanted: boolean): T
   if (version === undefined || version === NO_VERSION || (version === '00' && more !== undefined))
     return undefined;
   if (ZEROS.test(traceId) || ZEROS.test(parentId)) return undefined;
-  // It comes into the log. What is drawn by chance has letters in it.
+  // The ID goes into the log. Random IDs contain letters.
   // guard(traces: no card number comes into the log as a trace ID): if (DIGITS.test(traceId) || containsCardNumber(traceId)) return undefined; ⇒
   if (DIGITS.test(traceId) || containsCardNumber(traceId)) return undefined;
   const isSampled = (Number.parseInt(flags, 16) & SAMPLED) !== 0;

@@ -1,4 +1,4 @@
-// Pages of lists on the wire: how many fit, the links to the first and the next one, and the cursor that says where a page ended.
+// Pages of lists: their size, the links to the first and next page, and the cursor that marks the end of a page.
 import type { PageEnd } from '../values/page.js';
 import { MAX_INTEGER, PAGE_LIMIT } from './limits.js';
 import { OPEN } from './openapi/openapi-components.js';
@@ -10,7 +10,7 @@ export const Limit = Type.Optional(
   Type.Integer({ minimum: 1, maximum: PAGE_LIMIT, default: PAGE_LIMIT, description: 'How many on a page.' }),
 );
 
-/** Of where a page ended: base64, fit for an address. */
+/** A page's end in base64 that is safe in a URL. */
 export const CURSOR_PATTERN = '^[A-Za-z0-9_-]+$';
 
 export const After = Type.Optional(
@@ -26,7 +26,7 @@ export const ListLinks = Type.Object(
   { title: 'ListLinks', ...OPEN },
 );
 
-/** `first`, and `next` while there is more; both keep the query's filters. `further`: what the next page's address has beside the cursor. */
+/** `first`, and `next` if there is more; both keep the query's filters. `further`: extra parameters for the next page. */
 export function listLinks(path: string, query: object, end: PageEnd | undefined, further: object = {}) {
   const { offset: _offset, after: _after, ...filters } = query as Record<string, unknown>;
   const href = (extra: object) => {
@@ -45,7 +45,7 @@ function encodeEnd({ place, id }: PageEnd): string {
   return Buffer.from(JSON.stringify([place, id])).toString('base64url');
 }
 
-/** One that was not made here is as good as wrong. */
+/** A cursor that was not made here is refused. */
 export function decodeEnd(after: string | undefined, places = /^[ -~]*$/): PageEnd | undefined {
   if (after === undefined) return undefined;
   try {

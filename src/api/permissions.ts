@@ -1,4 +1,4 @@
-// Which permission each operation takes: the one table of it. An operation that is not in it cannot be served.
+// The permission for each operation, in one table. An operation without an entry cannot be served.
 import { SUBJECT_KINDS, type SubjectKind } from '../events/events.js';
 import { bitOf, type Permission } from '../organisations/users/permissions.js';
 
@@ -26,7 +26,7 @@ export const PERMISSION_OF_OPERATION: Readonly<Record<string, Permission>> = {
   deleteToken: 'vault',
 };
 
-/** Which permission shows events about such subjects, beside the one to list events at all. */
+/** The permission to see events about these subjects, besides the one to list events. */
 const PERMISSION_OF_SUBJECT: Readonly<Record<SubjectKind, Permission>> = {
   transaction: 'read',
   // guard(events: whoever waits is not told of what it may not see): vault', ⏎ token: 'vault ⇒ read', ⏎ token: 'read
@@ -34,14 +34,14 @@ const PERMISSION_OF_SUBJECT: Readonly<Record<SubjectKind, Permission>> = {
   token: 'vault',
 };
 
-/** What the events may be about that a caller with these permissions is shown. */
+/** The subjects whose events a caller with these permissions may see. */
 export function shownSubjects(permissions: number): SubjectKind[] {
   return SUBJECT_KINDS.filter((kind) => (permissions & bitOf(PERMISSION_OF_SUBJECT[kind])) !== 0);
 }
 
-/** The bit that a caller must have. */
+/** The permission bit that the caller needs. */
 export function bitFor(operationId: string): number {
   const permission = PERMISSION_OF_OPERATION[operationId];
-  if (permission === undefined) throw new Error(`no permission is named for the operation ${operationId}`);
+  if (permission === undefined) throw new Error(`the operation ${operationId} has no permission`);
   return bitOf(permission);
 }

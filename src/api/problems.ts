@@ -1,4 +1,4 @@
-// The one table of everything that can be wrong with a request, where in a request it stands, and the error that says so to the client.
+// The one table of all problems of requests, their locations in a request, and the error that reports them.
 import type { Subject } from '../values/faults.js';
 import type { Audit } from '../values/ids.js';
 import { BODY_LIMIT_BYTES } from './limits.js';
@@ -83,7 +83,7 @@ export const PROBLEMS = {
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
-/** Starts with `header`, `path`, `query` or `body`, then the keys. Empty where no part of the request is to blame. */
+/** Starts with `header`, `path`, `query` or `body`; then the keys. Empty if no part of the request is to blame. */
 export type Location = readonly string[];
 
 export interface Problem {
@@ -92,12 +92,12 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A request that is refused, with every problem that was found. It never holds a value that was sent. */
+/** A refused request, with all of its problems. Never contains a value that was sent. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
   constructor(
     readonly problems: readonly [Problem, ...Problem[]],
-    /** The transaction that the answer must point to, if there is one. */
+    /** The transaction that the answer must link to, if any. */
     readonly audit?: Audit,
   ) {
     super(problems.map(({ code }) => code).join(', '));
@@ -121,9 +121,9 @@ export function problem(
   return { code, location, message };
 }
 
-/** All problems of a request together. */
+/** One refusal for all problems of a request. */
 export function refusedFor([first, ...rest]: readonly Problem[]): RefusedRequest {
-  if (first === undefined) throw new Error('a request is refused for nothing');
+  if (first === undefined) throw new Error('a refusal needs at least one problem');
   return new RefusedRequest([first, ...rest]);
 }
 
@@ -131,7 +131,7 @@ export function refused(code: ProblemCode, location: Location = []): RefusedRequ
   return new RefusedRequest([problem(code, location)]);
 }
 
-// Where each thing stands that a fault of the domain can be about.
+// The location of each subject of a domain fault.
 const AMOUNT_DETAILS = ['body', 'transaction', 'amount_details'];
 export const PAYMENT_METHOD: Location = ['body', 'transaction', 'payment_method'];
 export const CREDITCARD: Location = [...PAYMENT_METHOD, 'creditcard'];
@@ -155,7 +155,7 @@ const PLACES: Readonly<Record<Subject, Location>> = {
 
 const MERCHANT_OF_A_TRANSACTION: Location = ['body', 'merchant', 'id'];
 
-/** `creates`: of a request that creates a transaction, and so names its merchant in the body. */
+/** `creates`: for requests that create a transaction, which name the merchant in the body. */
 export function placeOf(about: Subject | undefined, creates: boolean): Location {
   if (about === undefined) return [];
   return creates && about === 'merchant' ? MERCHANT_OF_A_TRANSACTION : PLACES[about];

@@ -1,4 +1,4 @@
-// Refusals on their way out: whatever was thrown becomes a refused request, and that a response. Nothing else does this.
+// Turns whatever was thrown into a refused request, and that into a response. Nothing else does this.
 import type { Lookup } from '../payments/finding/lookup.js';
 import { correlationIdTaken } from '../payments/pipeline/create.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
@@ -29,7 +29,7 @@ export const REFUSAL_HEADERS: Partial<Record<ProblemCode, Record<string, string>
   too_many_requests: { 'retry-after': '1' },
 };
 
-/** How faults read for which clients have no code of their own. Every other fault has the same code for them. */
+/** Faults that clients see under another code. All other faults keep theirs. */
 const OTHER_WORDS: Readonly<
   Record<Exclude<FaultCode, ProblemCode>, { readonly code: ProblemCode; readonly message: string }>
 > = {
@@ -66,7 +66,7 @@ const OTHER_WORDS: Readonly<
   },
 };
 
-/** A reason of the domain as a problem of a request. `creates`: of one that creates a transaction. */
+/** A domain reason as a problem of a request. `creates`: the request creates a transaction. */
 export function problemOf({ code, about }: Reason, creates: boolean): Problem {
   const place = placeOf(about, creates);
   if (!isOtherWords(code)) return problem(code, place);
@@ -78,7 +78,7 @@ function isOtherWords(code: FaultCode): code is keyof typeof OTHER_WORDS {
   return Object.hasOwn(OTHER_WORDS, code);
 }
 
-/** What the domain refused, or had to give up, as the refusal of a request; undefined for what nobody foresaw. */
+/** A domain error as the refusal of a request; undefined for unexpected errors. */
 export function refusalOf(error: unknown, creates: boolean): RefusedRequest | undefined {
   if (error instanceof RefusedRequest) return error;
   if (error instanceof Fault) {
@@ -86,17 +86,17 @@ export function refusalOf(error: unknown, creates: boolean): RefusedRequest | un
     const problems = rest.map((reason) => problemOf(reason, creates));
     return new RefusedRequest([problemOf(first, creates), ...problems], error.audit);
   }
-  // Where an acquirer may have been asked, this was caught before: nothing was processed.
+  // Nothing was processed: errors after the acquirer may have been asked are caught earlier.
   if (error instanceof DatabaseUnavailable || error instanceof KeyUnavailable)
     return refused('not_processed');
   return undefined;
 }
 
 /**
- * What is said to a request with this method. "Not processed" would be said of the look-up itself: its client must not
+ * The refusal for a request with this method. For a lookup, "not processed" would refer to the lookup itself, and the client must not
  * take it for the outcome of a payment.
  */
-export function saidTo(method: string, refusal: RefusedRequest): RefusedRequest {
+export function refusalForMethod(method: string, refusal: RefusedRequest): RefusedRequest {
   const reads = method === 'GET' || method === 'HEAD';
   return reads && refusal.code === 'not_processed' ? refused('unavailable') : refusal;
 }
@@ -120,10 +120,10 @@ export function refusalResponse({ status, code, problems, audit }: RefusedReques
   };
 }
 
-// A request under a correlation ID that is taken is a repetition, whatever else is wrong with it: told that it was refused, the
-// client could take its first try for refused too.
+// A request with a used correlation ID is a repetition, whatever else is wrong with it. If it were refused, the client might think that
+// its first attempt was refused too.
 
-/** The refusal for what an operation has thrown; undefined for what nobody foresaw. */
+/** The refusal for an operation's error; undefined for unexpected errors. */
 export async function refusalOfOperation(
   { creates = false }: { readonly creates?: boolean },
   context: AuthenticatedRequest,
@@ -136,12 +136,12 @@ export async function refusalOfOperation(
   return (await refusalAsRepeated(context, merchantId, lookup)) ?? refusal;
 }
 
-/** What was allowed when the first came may not be allowed any more. */
+/** A request that was allowed the first time may not be allowed any more. */
 function couldBeRepeated({ status, code }: RefusedRequest): boolean {
   return status === 422 || code === 'operation_not_permitted' || code === 'merchant_suspended';
 }
 
-/** The merchant that a body names, whatever else is wrong with it. */
+/** The merchant in a body, even if the body is otherwise invalid. */
 export function merchantIn(body: unknown): unknown {
   return (body as { merchant?: { id?: unknown } } | null | undefined)?.merchant?.id;
 }

@@ -1,5 +1,5 @@
-// The shapes that transactions and the vault have in common on the wire. One schema gives the types, the validation and the OpenAPI document: one with a `title` is a
-// component of that name there.
+// Schemas that transactions and the vault share. One schema gives the types, the validation and the OpenAPI document, where a schema with
+// a `title` is a component of that name.
 
 import {
   ACCOUNT_NAME_MAX_LENGTH,
@@ -28,14 +28,14 @@ export const CardTypeShown = openEnum(
   'The scheme of the card. Empty where it is not known.',
 );
 
-/** What passes it may be taken for an identifier of the kind that is asked for. */
+/** A value that passes may be used as an ID of the requested type. */
 export const Id = <Value extends number = number>(description: string) =>
   Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description }) as unknown as Type.TUnsafe<Value>;
 
 export const RestrictedText = (minLength: number, maxLength: number, description: string) =>
   Type.String({ minLength, maxLength, pattern: RESTRICTED_PATTERN, format: 'no-card-number', description });
 
-/** What a correlation ID must be, wherever it stands. */
+/** The rules for a correlation ID, wherever it appears. */
 export const CORRELATION_ID = {
   minLength: 1,
   maxLength: CORRELATION_ID_MAX_LENGTH,

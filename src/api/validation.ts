@@ -1,4 +1,4 @@
-// Checks what was sent against a schema, and names every problem at once: codes and places, never values.
+// Checks input against a schema, and reports all problems at once: codes and locations, never values.
 
 import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
 import {
@@ -21,7 +21,7 @@ import { formInWords } from './forms.js';
 import { type Location, type Problem, type ProblemCode, problem } from './problems.js';
 import { Compile, Format, Settings, type TObject, type TSchema } from './typebox.js';
 
-/** Rules that a pattern cannot say. Each leaves to the pattern, or to the longest length, what they refuse anyway. */
+/** Rules that a pattern cannot express. They skip texts that the pattern or the length refuses anyway. */
 const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string) => boolean }>> = {
   'luhn-checked': { code: 'card_number_invalid', holds: where(CARD_NUMBER_PATTERN, luhnValid) },
   'card-expiry': {
@@ -46,7 +46,7 @@ function where(pattern: string, holds: (text: string) => boolean): (text: string
   return (text) => !fits.test(text) || holds(text);
 }
 
-// Enough for every problem of a body whose parts are not too many; the library itself would stop at eight.
+// Enough for all problems of a normal body; the library would stop at eight.
 Settings.Set({ maxErrors: 1_000 });
 
 const CHARACTER_SETS = new Set([RESTRICTED_PATTERN, CORRELATION_ID_PATTERN, ACCOUNT_NAME_PATTERN]);
@@ -64,8 +64,8 @@ export type Check = (value: unknown) => Problem[];
 const NOTHING: Check = () => [];
 
 /**
- * A check by a schema, whose problems are located under `root` (`body`, `query`, …). It is compiled when it is first needed: all
- * of them would be a good part of what a start takes.
+ * A check by a schema, with problems located under `root` (`body`, `query`, …). Compiled on first use: compiling all of them would take a
+ * good part of the start.
  */
 export function checker(root: string, schema: TSchema | undefined): Check {
   if (schema === undefined) return NOTHING;
@@ -81,7 +81,7 @@ export function checker(root: string, schema: TSchema | undefined): Check {
     const [, errors] = compiled.Errors(rest);
     const found = (errors as SchemaError[]).flatMap((error) => problemsOf(root, schema, error));
     const problems = distinct([...tooMany, ...found]);
-    // What the schema refuses is refused, even if none of its errors could be put into words.
+    // A value that the schema refuses is refused, even if no error has a description.
     return problems.length > 0 ? problems : [problem('field_format', [root])];
   };
 }
@@ -92,8 +92,8 @@ interface CountedMap {
 }
 
 /**
- * Maps with a limit to their entries. One that has more is refused for that alone and not looked into: thousands of
- * entries would take long, and their errors would leave no room for any other.
+ * Maps with a limit on their entries. A map with more is refused for that alone, and not checked further: thousands of entries would take
+ * long, and their errors would crowd out all others.
  */
 function mapsOf(schema: object, path: readonly string[] = []): CountedMap[] {
   const { maxProperties, properties = {} } = schema as {
@@ -126,7 +126,7 @@ function problemsOf(
   schema: TSchema,
   { keyword, schemaPath, instancePath, params }: SchemaError,
 ): Problem[] {
-  // What is wrong with a key is said once, by the keyword `propertyNames` itself.
+  // The keyword `propertyNames` itself reports a bad key, once.
   if (schemaPath.endsWith('/propertyNames')) return [];
   const keys = keysOf(instancePath);
   const at = [root, ...keys.map(shownKey)];
@@ -171,7 +171,7 @@ function problemsOf(
       return [inWords(FORMATS[format ?? '']?.code ?? 'field_format', at, form)];
     case 'propertyNames':
       return (propertyNames ?? []).map((name) => problemOfKey([...at, shownKey(name)], name));
-    // Repeats what was reported at the places themselves.
+    // Repeats errors already reported at the locations themselves.
     case 'properties':
     case 'additionalProperties':
       return [];
@@ -180,14 +180,14 @@ function problemsOf(
   }
 }
 
-/** With what the text should have been, where that is what is wrong. */
+/** Adds what the text should look like, if that is the problem. */
 function inWords(code: ProblemCode, at: Location, form: string | undefined): Problem {
   if (form === undefined) return problem(code, at);
   if (code === 'field_format') return problem(code, at, `This field must be ${form}.`);
   return code === 'field_charset' ? problem(code, at, `This field takes only ${form}.`) : problem(code, at);
 }
 
-/** The schema of a place in what was sent. Whatever stands where no schema leads has nothing to say. */
+/** The schema at a location; empty if no schema leads there. */
 function schemaAt(schema: object, keys: readonly string[]): object {
   return keys.reduce<object>((whole, key) => {
     const { properties = {}, additionalProperties } = whole as {
@@ -218,10 +218,10 @@ function keysOf(pointer: string): string[] {
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Longer than any key that is allowed, prefix included. */
+/** Longer than any allowed key with its prefix. */
 const LONGEST_SHOWN_KEY = 128;
 
-/** A key that was sent, to be found by it: without the digits of a card number, and never the whole of a huge one. */
+/** A key from the request, so that the client can find it: without card digits, and shortened if huge. */
 export function shownKey(key: string): string {
   const shown = key.length > LONGEST_SHOWN_KEY ? `${key.slice(0, LONGEST_SHOWN_KEY)}...` : key;
   return containsCardNumber(key) ? shown.replaceAll(/[0-9]/g, '*') : shown;
@@ -233,8 +233,8 @@ function distinct(problems: readonly Problem[]): Problem[] {
 }
 
 /**
- * Reads the parameters of a path or a query: integers are decimal digits; anything else is left for the check to refuse, and
- * what no schema names is left out.
+ * Reads path or query parameters: turns decimal digits into integers, and leaves other values for the check to refuse. Parameters without
+ * a schema are dropped.
  */
 export function reader(schema: TObject | undefined): (sent: unknown) => Readonly<Record<string, unknown>> {
   const parameters = Object.entries(schema?.properties ?? {}).map(

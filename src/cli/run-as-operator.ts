@@ -1,7 +1,7 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
-import { demoToFollow } from '../demo/demo.js';
+import { demoFileToUpdate } from '../demo/demo.js';
 import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { consoleUrlOf } from '../gateway/settings/console-url.js';
@@ -97,7 +97,7 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
     ...SIGNER,
     consoleUrl: consoleUrlOf(settings),
-    demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
+    demoFileToUpdate: async (username) => demoFileToUpdate(database, await key(), settings.dataDir, username),
   };
 }
 

@@ -1,4 +1,4 @@
-// What a request brings along: JSON or a file, never more than its route takes, and read only after it is clear who sends it.
+// The body of a request: JSON or a file, never more than the route takes, and read only once the sender is known.
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -9,16 +9,29 @@ import { refusedFor } from '../api/problems.js';
 import type { Check } from '../api/validation.js';
 import { parseJson } from '../values/json.js';
 import { ConsoleProblem } from './problems.js';
-import type { UploadedFile } from './route.js';
+import type { Route, UploadedFile } from './route.js';
 
-/** Nothing that is typed into a form is longer. */
-export const JSON_BYTES = 64 * 1024;
+/** No form of the page sends more. */
+const JSON_BYTES = 64 * 1024;
 
-/** Forms of other pages can send neither of these types without asking first. */
+/** A form on another site cannot send these types without a preflight request. */
 const JSON_TYPE = /^application\/json *(; *charset=utf-8 *)?$/i;
 const FILE_TYPE = /^application\/octet-stream$/i;
 
-export async function readJson(request: IncomingMessage, check: Check): Promise<unknown> {
+/** Calls `work` with the body that the route takes: none, JSON, or a file. */
+export async function withBody(
+  { options }: Route,
+  check: Check,
+  request: IncomingMessage,
+  work: (body: unknown) => Promise<void>,
+): Promise<void> {
+  if (options.method === 'GET') return work(undefined);
+  if ('fileBytes' in options && options.fileBytes !== undefined)
+    return withFile(request, options.fileBytes, work);
+  return work(await readJson(request, check));
+}
+
+async function readJson(request: IncomingMessage, check: Check): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of within(request, JSON_BYTES)) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString('utf8');
@@ -34,11 +47,11 @@ export async function readJson(request: IncomingMessage, check: Check): Promise<
 }
 
 /** Puts the file on the disk while `work` goes on. */
-export async function withFile<Result>(
+async function withFile(
   request: IncomingMessage,
   mostBytes: number,
-  work: (file: UploadedFile) => Promise<Result>,
-): Promise<Result> {
+  work: (file: UploadedFile) => Promise<void>,
+): Promise<void> {
   if (!FILE_TYPE.test(request.headers['content-type'] ?? ''))
     throw new ConsoleProblem('unsupported_media_type');
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-upload-'));
@@ -46,7 +59,7 @@ export async function withFile<Result>(
     const path = join(folder, 'file');
     const file = createWriteStream(path, { mode: 0o600 });
     await pipeline(within(request, mostBytes), file);
-    return await work({ path, bytes: file.bytesWritten });
+    await work({ path, bytes: file.bytesWritten });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

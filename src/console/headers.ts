@@ -1,4 +1,4 @@
-// What every answer of the console says to browsers: to run nothing but its own files, to show it in no frame, and to tell nobody.
+// The headers of every answer of the console: browsers run only its own files, show it in no frame, and send no referrer.
 
 /** Mantine sets styles on elements by script, which needs no leave here; an attribute or an element of style would. */
 const CONTENT_SECURITY_POLICY = [
@@ -14,7 +14,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+export const HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -23,11 +23,8 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy':
     'camera=(), geolocation=(), microphone=(), payment=(), usb=(), publickey-credentials-get=(self), publickey-credentials-create=(self)',
+  'cache-control': 'no-store',
 };
 
-export const NO_STORE: Readonly<Record<string, string>> = { 'cache-control': 'no-store' };
-
-/** Browsers that were told keep to TLS for a year. */
-export const STAY_WITH_TLS: Readonly<Record<string, string>> = {
-  'strict-transport-security': 'max-age=31536000',
-};
+/** Browsers use only TLS for a year. */
+export const STAY_WITH_TLS = { 'strict-transport-security': 'max-age=31536000' };

@@ -1,9 +1,9 @@
-// The files of the operators' page, as `npm ci` has built them into dist/console: read once, and served from memory.
+// The files of the operators' page, which the build puts into dist/console. They are read at the start and served from memory, so that
+// a running gateway keeps its page while another build replaces the files.
 import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
-import { NO_STORE, SECURITY_HEADERS } from './headers.js';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Beside the compiled sources, wherever this runs from. */
 const FOLDER = new URL('../../dist/console/', import.meta.url);
@@ -12,97 +12,74 @@ const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.ico': 'image/x-icon',
-  '.woff2': 'font/woff2',
-  '.json': 'application/json',
-  '.webmanifest': 'application/manifest+json',
 };
 
-/** By what `Accept-Encoding` calls it, the smallest first. */
-const FORMS = { br: '.br', gzip: '.gz' } as const;
+/** Encodings in order of preference, with the endings of their files. */
+const ENCODINGS = { br: '.br', gzip: '.gz' };
 
 interface PageFile {
-  readonly type: string;
+  readonly type: string | undefined;
   readonly tag: string;
-  readonly content: Buffer;
-  readonly compressed: readonly { readonly encoding: string; readonly content: Buffer }[];
+  /** By encoding; `identity` is always there. */
+  readonly contents: ReadonlyMap<string, Buffer>;
 }
 
-const NOT_BUILT = 'The console’s page is not built: run `npm run build`.\n';
+export interface PageFiles {
+  readonly index: PageFile | undefined;
+  /** By their names in `assets/`, which carry a hash of their content. */
+  readonly assets: ReadonlyMap<string, PageFile>;
+}
 
-export class PageFiles {
-  private constructor(
-    private readonly index: PageFile | undefined,
-    /** By their names in `assets/`, which carry a hash of what is in them. */
-    private readonly assets: ReadonlyMap<string, PageFile>,
-  ) {}
+export async function readPageFiles(): Promise<PageFiles> {
+  const folder = new URL('assets/', FOLDER);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => extname(name) in TYPES);
+  const index = await readPageFile(new URL('index.html', FOLDER)).catch(() => undefined);
+  const assets = names.map(async (name) => [name, await readPageFile(new URL(name, folder))] as const);
+  return { index, assets: new Map(await Promise.all(assets)) };
+}
 
-  static async read(folder = FOLDER): Promise<PageFiles> {
-    const assets = new URL('assets/', folder);
-    const names = (await readdir(assets).catch(() => [])).filter((name) => extname(name) in TYPES);
-    const index = await readPageFile(new URL('index.html', folder)).catch(() => undefined);
-    const files = await Promise.all(
-      names.map(async (name) => [name, await readPageFile(new URL(name, assets))] as const),
-    );
-    return new PageFiles(index, new Map(files));
-  }
-
-  /** Of a GET or a HEAD. What is no file is a place on the page, which the page itself finds. */
-  answer(path: string, request: IncomingMessage, response: ServerResponse): void {
-    const [, asset] = /^\/assets\/([\w.-]+)$/.exec(path) ?? [];
-    if (path.startsWith('/assets/'))
-      send(request, response, this.assets.get(asset ?? ''), 'public, max-age=31536000, immutable');
-    else send(request, response, this.index, 'no-cache');
-  }
+export function addPageFiles(app: FastifyInstance, { index, assets }: PageFiles): void {
+  const method = ['GET', 'HEAD'];
+  app.route({ method, url: '/', handler: (request, reply) => send(request, reply, index, 'no-cache') });
+  app.route<{ Params: { '*': string } }>({
+    method,
+    url: '/assets/*',
+    handler: (request, reply) =>
+      send(request, reply, assets.get(request.params['*']), 'public, max-age=31536000, immutable'),
+  });
 }
 
 async function readPageFile(url: URL): Promise<PageFile> {
   const content = await readFile(url);
-  const compressed = await Promise.all(
-    Object.entries(FORMS).map(async ([encoding, ending]) => ({
-      encoding,
-      content: await readFile(new URL(`${url.href}${ending}`)).catch(() => undefined),
-    })),
-  );
+  const contents = new Map<string, Buffer>();
+  for (const [encoding, ending] of Object.entries(ENCODINGS)) {
+    const compressed = await readFile(new URL(`${url.href}${ending}`)).catch(() => undefined);
+    if (compressed !== undefined) contents.set(encoding, compressed);
+  }
   return {
-    type: TYPES[extname(url.pathname)] ?? 'application/octet-stream',
+    type: TYPES[extname(url.pathname)],
     tag: `"${hash('sha256', content, 'base64url').slice(0, 22)}"`,
-    content,
-    compressed: compressed.filter(
-      (form): form is typeof form & { content: Buffer } => form.content !== undefined,
-    ),
+    contents: contents.set('identity', content),
   };
 }
 
 function send(
-  { method, headers }: IncomingMessage,
-  response: ServerResponse,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
   file: PageFile | undefined,
   caching: string,
 ): void {
   if (file === undefined) {
-    response.writeHead(404, {
-      ...SECURITY_HEADERS,
-      ...NO_STORE,
-      'content-type': 'text/plain; charset=utf-8',
-    });
-    response.end(NOT_BUILT);
+    const response = reply.raw.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
+    response.end('The console’s page is not built: run `npm run build`.\n');
     return;
   }
+  const { type, tag, contents } = file;
   const accepted = String(headers['accept-encoding'] ?? '');
-  const form = file.compressed.find(({ encoding }) => new RegExp(`\\b${encoding}\\b`).test(accepted));
-  const { content } = form ?? file;
-  const isKnown = headers['if-none-match'] === file.tag;
-  response.writeHead(isKnown ? 304 : 200, {
-    ...SECURITY_HEADERS,
-    'cache-control': caching,
-    'content-type': file.type,
-    etag: file.tag,
-    vary: 'accept-encoding',
-    ...(form !== undefined && { 'content-encoding': form.encoding }),
-    ...(!isKnown && { 'content-length': content.length }),
-  });
-  response.end(isKnown || method === 'HEAD' ? undefined : content);
+  const isAccepted = (encoding: string) => new RegExp(`\\b${encoding}\\b`).test(accepted);
+  const encoding = [...contents.keys()].find(isAccepted) ?? 'identity';
+  reply.headers({ 'content-type': type, 'cache-control': caching, etag: tag, vary: 'accept-encoding' });
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  if (headers['if-none-match'] === tag) reply.code(304).send();
+  else reply.send(contents.get(encoding));
 }

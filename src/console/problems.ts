@@ -1,6 +1,6 @@
 // What the console refuses, and how whatever was thrown reads for the page.
 import { PROBLEMS, type ProblemCode } from '../api/problems.js';
-import { refusalOf, saidTo } from '../api/refusals.js';
+import { refusalForMethod, refusalOf } from '../api/refusals.js';
 import { isValueRefused } from '../postgres/database.js';
 import { Refusal, type RefusalCode } from '../values/refusal.js';
 
@@ -78,7 +78,7 @@ export function errorAnswer(error: unknown, method: string): ErrorAnswer | undef
   if (error instanceof Refusal) return answer(statusOf(error.code), error.code, asSentence(error.message));
   const refused = refusalOf(error, true);
   if (refused !== undefined) {
-    const { problems, status, audit } = saidTo(method, refused);
+    const { problems, status, audit } = refusalForMethod(method, refused);
     const { code, message, location } = problems[0];
     const said = answer(status, code, message, location);
     return audit === undefined ? said : { status, body: { ...said.body, audit } };

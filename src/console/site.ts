@@ -1,21 +1,25 @@
-// The console on the operators' listener: each request goes the same way, whatever its route. Where was it made, who makes it, may they,
-// what do they send; only then is the route called.
+// The console on the operators' listener, on Fastify. Each request passes the same checks in the same order: origin, session, role,
+// body, fence. Only then is the route called.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { TLSSocket } from 'node:tls';
+import cookies from '@fastify/cookie';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Check, checker } from '../api/validation.js';
+import { NO_SCHEMAS } from '../http/no-schemas.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journal } from '../journal/journal.js';
 import { isAtLeast } from '../operators/operator-roles.js';
 import { findSession, type Session, seeSession } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
-import { readJson, withFile } from './body.js';
-import { deviceIn, keptIn, sessionCookie, tokenIn } from './cookies.js';
+import { withBody } from './body.js';
+import { cookiesOf } from './cookies.js';
 import { checkFence } from './fence.js';
-import { type Match, RouteTable } from './matching.js';
+import { HEADERS, STAY_WITH_TLS } from './headers.js';
 import { checkOrigin, isSafe, originOf } from './origin.js';
-import type { PageFiles } from './page-files.js';
+import { addPageFiles, type PageFiles } from './page-files.js';
 import type { ConsoleParts } from './parts.js';
-import { ConsoleProblem, type ErrorAnswer, errorAnswer, INTERNAL_ERROR } from './problems.js';
-import { sendDownload, sendError, sendJson, sendOnward, sendRedirect } from './responses.js';
+import { ConsoleProblem, errorAnswer, INTERNAL_ERROR } from './problems.js';
 import {
   type Call,
   Download,
@@ -29,149 +33,195 @@ import {
 } from './route.js';
 import { Streams } from './streams.js';
 
-/** What the page asks for lies here. */
-export const API_PATH = '/console/api';
-/** With it the page says that nobody has touched anything: the session is not kept alive by it. */
-const OVERREACHING: readonly string[] = ['role_not_sufficient', 'organisation_not_permitted'];
+/** The page calls the interface below this path. */
+const API_PATH = '/console/api';
+/** The page sends it with requests that no operator has caused. They do not keep the session alive. */
 const BACKGROUND_HEADER = 'tollgate-background';
+const OVERREACHING: readonly string[] = ['role_not_sufficient', 'organisation_not_permitted'];
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 export class ConsoleSite {
-  readonly #table: RouteTable;
-  readonly #checks = new Map<Route, Check>();
   readonly #streams = new Streams();
+  #app: FastifyInstance | undefined;
+  #opening: Promise<FastifyInstance> | undefined;
 
   constructor(
     private readonly parts: ConsoleParts,
     private readonly files: PageFiles,
-    readonly routes: readonly Route[],
-  ) {
-    this.#table = new RouteTable(routes);
-    for (const route of routes) this.#checks.set(route, checker('body', route.options.body));
-  }
+    private readonly routes: readonly Route[],
+  ) {}
 
   /** Always answers, and never throws. */
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const method = request.method ?? '';
-    const url = request.url ?? '/';
-    const path = url.split('?', 1)[0] as string;
-    try {
-      if (path === API_PATH || path.startsWith(`${API_PATH}/`))
-        await this.#answerApi(method, path.slice(API_PATH.length), request, response);
-      else if (method === 'GET' || method === 'HEAD') this.files.answer(path, request, response);
-      else throw new ConsoleProblem('route_not_found');
-    } catch (error) {
-      this.#fail(error, request, response);
-    }
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#app !== undefined) return void this.#app.routing(request, response);
+    // Only the first request waits for Fastify to take the routes. The gateway's start does not.
+    this.#opening ??= this.#open();
+    void this.#opening.then((app) => app.routing(request, response));
   }
 
-  /** Pages that watch are told to come back. */
+  /** Ends all event streams. The pages connect again. */
   close(): void {
     this.#streams.close();
   }
 
-  async #answerApi(
-    method: string,
-    path: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
-    const origin = originOf(request, this.parts);
-    if (!isSafe(origin)) throw new ConsoleProblem('connection_not_safe');
-    const match = this.#table.find(method, path);
-    if (!('fromElsewhere' in match.route.options && match.route.options.fromElsewhere))
-      checkOrigin(request, origin);
-    const address = this.parts.clientAddresses.of(request);
+  async #open(): Promise<FastifyInstance> {
+    const app = Fastify({
+      exposeHeadRoutes: false,
+      schemaController: NO_SCHEMAS,
+      routerOptions: { maxParamLength: 16_384 },
+      rewriteUrl: addressOf,
+    });
+    // Fastify reads no body: the route does, as soon as the sender is known.
+    for (const method of app.supportedMethods)
+      app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+    app.addHook('onRequest', (request, reply, done) => {
+      const isFile = !request.is404 && !request.url.startsWith(API_PATH);
+      const stayWithTls = !isFile && request.socket instanceof TLSSocket && STAY_WITH_TLS;
+      // Set on Node's response, because downloads and streams are written to it directly.
+      for (const [name, value] of Object.entries({ ...HEADERS, ...stayWithTls }))
+        reply.raw.setHeader(name, value);
+      done();
+    });
+    app.register(cookies);
+    app.register(async (pages) => addPageFiles(pages, this.files));
+    app.register(async (api) => this.#addRoutes(api), { prefix: API_PATH });
+    app.setNotFoundHandler(() => {
+      throw new ConsoleProblem('route_not_found');
+    });
+    app.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
+    await app.ready();
+    this.#app = app;
+    return app;
+  }
+
+  #addRoutes(api: FastifyInstance): void {
+    const paths = this.routes.map(({ options }) => options.path.replaceAll(/:[a-z]+/gi, '[^/]+'));
+    const known = new RegExp(`^${API_PATH}(?:${paths.join('|')})$`);
+    api.addHook('onRequest', async (request) => {
+      if (!isSafe(originOf(request.raw, this.parts))) throw new ConsoleProblem('connection_not_safe');
+      // Fastify would also accept escaped letters in a word of the path, and an empty parameter.
+      if (!known.test(pathOf(request.url))) throw new ConsoleProblem('route_not_found');
+      if (request.is404) throw new ConsoleProblem('method_not_allowed');
+    });
+    // With a handler of its own, the hook above also runs for unknown paths.
+    api.setNotFoundHandler(() => {});
+    for (const route of this.routes) {
+      const { method, path, body } = route.options;
+      const check = checker('body', body);
+      api.route({
+        method,
+        url: path,
+        handler: (request, reply) =>
+          this.#answer(route, check, request, reply).catch((error) => this.#fail(error, request, reply)),
+      });
+    }
+  }
+
+  async #answer(route: Route, check: Check, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const origin = originOf(request.raw, this.parts);
+    if (!('fromElsewhere' in route.options && route.options.fromElsewhere)) checkOrigin(request.raw, origin);
+    const address = this.parts.clientAddresses.of(request.raw);
     const database = this.#databaseFor(address);
-    const session = await this.#sessionOf(request, origin, database);
-    const operator = await admitted(match.route, session, database);
+    const { token, ...cookies } = cookiesOf(request, reply, origin);
+    const find = async () => (token === undefined ? undefined : findSession(database, this.parts.key, token));
+    const session = await find();
+    const operator = await admitted(route, session, database);
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
-    const call: OpenCall = {
-      params: match.params,
+    reply.raw.once('close', () => gone.abort());
+    const call = {
+      params: request.params as object,
       query: queryOf(request),
-      body: undefined,
       database,
       parts: this.parts,
       address,
       agent: request.headers['user-agent'] ?? '',
-      device: deviceIn(request, origin),
-      kept: keptIn(request, origin),
+      ...cookies,
       origin,
-      cookie: sessionCookie(request, response, origin),
       signal: gone.signal,
       session,
     };
     const isByItself =
       request.headers[BACKGROUND_HEADER] !== undefined ||
-      ('background' in match.route.options && match.route.options.background === true);
+      ('background' in route.options && route.options.background === true);
     if (session !== undefined && !session.seenLately && !isByItself) await seeSession(database, session);
-    await this.#withBody(match, request, async (body) => {
-      const result = await run(match.route, { ...call, body }, operator);
-      await this.#send(result, call, request, response);
+    await withBody(route, check, request.raw, async (body) => {
+      const result = await run(route, { ...call, body }, operator);
+      if (!(result instanceof EventStream)) return send(result, reply);
+      await this.#streams.send(reply.raw, result, {
+        session: (session as Session).tag.toString('hex'),
+        goesOn: async () => (await find()) !== undefined,
+      });
     });
   }
 
-  /** What is done through it is journalled with the address. */
+  /** Journal entries made through it have the address of the request. */
   #databaseFor(address: string): Database {
     const database = this.parts.database.withOwnOrigin();
     setSigner(database, new EntrySigner(this.parts.journalKey, address));
     return database;
   }
 
-  async #sessionOf(
-    request: IncomingMessage,
-    origin: string,
-    database: Database,
-  ): Promise<Session | undefined> {
-    const token = tokenIn(request, origin);
-    return token === undefined ? undefined : findSession(database, this.parts.key, token);
-  }
-
-  async #withBody(
-    { route }: Match,
-    request: IncomingMessage,
-    work: (body: unknown) => Promise<void>,
-  ): Promise<void> {
-    const { options } = route;
-    if (options.method === 'GET') return work(undefined);
-    if ('fileBytes' in options && options.fileBytes !== undefined)
-      return withFile(request, options.fileBytes, work);
-    return work(await readJson(request, this.#checks.get(route) as Check));
-  }
-
-  async #send(
-    result: unknown,
-    call: OpenCall,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
-    if (result instanceof Download) return sendDownload(response, result);
-    if (result instanceof Redirect) return sendRedirect(response, result);
-    if (result instanceof Onward) return sendOnward(response, result);
-    if (!(result instanceof EventStream)) return sendJson(request, response, 200, result);
-    const token = tokenIn(request, call.origin) as string;
-    await this.#streams.send(response, result, {
-      session: (call.session as Session).tag.toString('hex'),
-      goesOn: async () => (await findSession(call.database, this.parts.key, token)) !== undefined,
-    });
-  }
-
-  #fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
-    const { method = '' } = request;
-    let said: ErrorAnswer | undefined = errorAnswer(error, method);
-    if (said === undefined && !request.destroyed && !response.destroyed) {
-      this.parts.log.error(
-        { err: error, path: request.url?.split('?', 1)[0] },
-        'a request of the console failed',
-      );
+  #fail(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const { raw } = request;
+    const said = errorAnswer(error, request.method);
+    if (said === undefined && !raw.destroyed && !reply.raw.destroyed)
+      this.parts.log.error({ err: error, path: pathOf(request.url) }, 'a request of the console failed');
+    if (reply.raw.headersSent) {
+      // The status is out already: a cut connection tells the browser that the answer is incomplete.
+      reply.raw.destroy();
+      return;
     }
-    said ??= INTERNAL_ERROR;
-    const retryAfter = error instanceof ConsoleProblem ? error.retryAfter : undefined;
-    sendError(request, response, said, retryAfter);
+    const { status, body } = said ?? INTERNAL_ERROR;
+    if (error instanceof ConsoleProblem && error.retryAfter !== undefined)
+      reply.header('retry-after', String(error.retryAfter));
+    // The rest of the body is not waited for.
+    if (!raw.complete) reply.header('connection', 'close');
+    reply.code(status).header('content-type', JSON_TYPE).send(JSON.stringify(body));
+    if (!raw.complete) raw.resume();
   }
 }
 
-/** What a role or an organisation does not allow is journalled, as it is for commands. */
+/** Every path outside the interface and the files shows the page, which has its own routes. Undecodable paths lead nowhere. */
+function addressOf({ url = '/' }: IncomingMessage): string {
+  const path = pathOf(url);
+  if (path === API_PATH || path.startsWith(`${API_PATH}/`)) return isText(path) ? url : API_PATH;
+  if (!path.startsWith('/assets/')) return '/';
+  return /^\/assets\/[\w.-]+$/.test(path) ? path : '/assets/';
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] as string;
+}
+
+function isText(path: string): boolean {
+  try {
+    return !decodeURIComponent(path).includes('\0');
+  } catch {
+    return false;
+  }
+}
+
+/** `path` is one of ours, and needs no escaping. */
+function pageTo(path: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${path}"><title>Tollgate</title><a href="${path}">Go on</a></html>\n`;
+}
+
+async function send(result: unknown, reply: FastifyReply): Promise<void> {
+  if (result instanceof Download) {
+    const { name, type, content } = result;
+    const response = reply.raw.writeHead(200, {
+      'content-type': type,
+      'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
+    });
+    await pipeline(content, response);
+  } else if (result instanceof Redirect) reply.raw.writeHead(302, { location: result.url }).end();
+  else if (result instanceof Onward)
+    reply.header('content-type', 'text/html; charset=utf-8').send(pageTo(result.path));
+  else if (result === undefined) reply.code(204).send();
+  else reply.header('content-type', JSON_TYPE).send(JSON.stringify(result));
+}
+
+/** Refusals because of the role or the organisation are journalled, as they are for commands. */
 async function admitted(
   route: Route,
   session: Session | undefined,
@@ -191,7 +241,7 @@ async function admitted(
   }
 }
 
-/** Throws unless whoever has this session may call the route at all. */
+/** Throws unless the operator with this session may call the route. */
 function admit({ kind, options }: Route, session: Session | undefined): Operator | undefined {
   if (kind === 'open') {
     if (options.for === 'enrolling' && session?.stage !== 'enrolling')
@@ -218,7 +268,7 @@ async function run(route: Route, call: OpenCall, operator: Operator | undefined)
   return route.handle(closed);
 }
 
-function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
+function queryOf({ url }: FastifyRequest): URLSearchParams {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
   for (const [name, value] of query)
     if (`${name}${value}`.includes('\0')) throw new ConsoleProblem('field_charset', ['query']);

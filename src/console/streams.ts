@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { ConsoleProblem } from './problems.js';
-import { headersFor } from './responses.js';
 import type { EventStream } from './route.js';
 
 const MOST_STREAMS = 64;
@@ -34,8 +33,8 @@ export class Streams {
     const closed = new Promise<void>((resolve) => response.once('close', resolve));
     try {
       response.writeHead(200, {
-        ...headersFor(response),
         'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
       });
       // The browser is told at once that it is connected, and how soon to come back.
       response.write('retry: 2000\n\n');

@@ -92,6 +92,6 @@ function meansOf({ parts, origin }: Call): Means {
     // No page restores a backup.
     signerIfAvailable: async () => undefined,
     consoleUrl: origin,
-    demoToFollow: async () => undefined,
+    demoFileToUpdate: async () => undefined,
   };
 }

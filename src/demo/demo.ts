@@ -26,7 +26,7 @@ export interface Demo {
 }
 
 /**
- * Creates the demo unless it exists. Its secret waits beside `demo.json`, which `demoAt` writes: when that file exists, the
+ * Creates the demo unless it exists. Its secret waits beside `demo.json`, which `updateDemoFile` writes: when that file exists, the
  * gateway is listening.
  */
 export async function makeDemo(database: Database, key: CredentialKey, dataDir: string): Promise<void> {
@@ -80,7 +80,7 @@ export async function demoLink(
 }
 
 /** Updates the addresses in the file, and returns its content. */
-export async function demoAt(
+export async function updateDemoFile(
   dataDir: string,
   baseUrl: string,
   consoleUrl?: string,
@@ -108,7 +108,7 @@ export async function demoWorks(database: Queryable, key: CredentialKey, dataDir
  * Before a user's rotation: whether the demo's file holds the current secret, and so must be updated. The data directory may
  * belong to another database, whose user has the same name.
  */
-export async function demoToFollow(
+export async function demoFileToUpdate(
   database: Queryable,
   key: CredentialKey,
   dataDir: string,

@@ -8,8 +8,8 @@ import { addTradedDebits } from '../directdebit/traded-items.js';
 import { journal } from '../journal/journal.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { REVIEW_CARDS_AGAIN } from '../payments/cards/card-destruction.sql.js';
-import { addTraded, reserveAudits, tradedSoFar } from '../payments/traded.js';
-import type { Settled, Told } from '../payments/traded-transaction.js';
+import type { DemoEvent, DemoSettlementEntry } from '../payments/demo-transaction.js';
+import { addDemoTransactions, existingDays, reserveAudits } from '../payments/demo-transactions.js';
 import { acquirerReferences } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';
 import { count } from '../tasks/kinds.js';
@@ -26,7 +26,7 @@ import { members } from './members.js';
 import { checkDemo, historyOwner } from './organisation.js';
 import { type RowParts, rowOf } from './rows.js';
 import { tradeIn } from './trade.js';
-import { underWay } from './under-way.js';
+import { unfinishedTransactions } from './unfinished.js';
 import { windowsOf } from './windows.js';
 
 interface HistoryWish {
@@ -70,11 +70,12 @@ export async function fillHistory(
     const filled = await database.transaction(async (connection) => {
       await connection.query(LOCK_HISTORY);
       const nowMs = await gatewayTime(connection);
-      const { days, newestMs, inDoubt } = await tradedSoFar(connection, organisationId);
+      const { days, newestMs, inDoubt } = await existingDays(connection, organisationId);
       const windows = windowsOf(nowMs, wish.days, { days, newestMs: newestMs ?? undefined });
       const made = await tradeIn({ windows, nowMs });
       const open = windows.at(-1);
-      if (wish.unfinished && !inDoubt && open !== undefined) made.push(...underWay(open, nowMs));
+      if (wish.unfinished && !inDoubt && open !== undefined)
+        made.push(...unfinishedTransactions(open, nowMs));
       const drafts = made.filter(({ shop }) => owner.merchants.has(shop.kind));
       // Outside the database transaction: if that fails, these audits are never used again, since the acquirer may know some of
       // them.
@@ -88,12 +89,12 @@ export async function fillHistory(
         if (index % AT_ONCE === 0) await yieldToOthers();
       }
       const told = traded.flatMap(({ draft, row }) =>
-        draft.told.map(({ type, atMs }, index): Told => ({ ...row, version: index + 1, type, atMs })),
+        draft.told.map(({ type, atMs }, index): DemoEvent => ({ ...row, version: index + 1, type, atMs })),
       );
       const settled = traded.flatMap(({ draft, row }) =>
-        draft.settles.map((settles): Settled => ({ traded: row, ...settles })),
+        draft.settles.map((settles): DemoSettlementEntry => ({ traded: row, ...settles })),
       );
-      await addTraded(
+      await addDemoTransactions(
         connection,
         traded.map(({ row }) => row),
         told,

@@ -1,5 +1,5 @@
 // Turns a generated transaction into its row, with the card or account sealed if it would still be there.
-import type { Traded } from '../payments/traded-transaction.js';
+import type { DemoTransaction } from '../payments/demo-transaction.js';
 import { attestedWords, paymentDetailsPlace } from '../payments/transaction.js';
 import type { Audit, MerchantId } from '../values/ids.js';
 import { cents } from '../values/money.js';
@@ -18,7 +18,7 @@ export interface RowParts {
 
 const CURRENCY = 'AUD';
 
-export async function rowOf(draft: Draft, parts: RowParts): Promise<Traded> {
+export async function rowOf(draft: Draft, parts: RowParts): Promise<DemoTransaction> {
   const { owner, tokenOf, audits } = parts;
   const { shop, method, status, target, completedBy, voidedBy, told } = draft;
   const auditOf = (other: Draft | undefined) => (other === undefined ? undefined : audits.get(other));
@@ -69,7 +69,7 @@ export async function rowOf(draft: Draft, parts: RowParts): Promise<Traded> {
 }
 
 type Known = Pick<
-  Traded,
+  DemoTransaction,
   'organisationId' | 'merchantId' | 'audit' | 'transactionType' | 'amountCents' | 'currency'
 >;
 
@@ -82,7 +82,7 @@ function asked(
   return { ...known, ...amount, targetAudit };
 }
 
-function said({ type, responseCode, responseMessage, authorisationCode }: Draft): Partial<Traded> {
+function said({ type, responseCode, responseMessage, authorisationCode }: Draft): Partial<DemoTransaction> {
   return {
     ...(responseCode !== undefined && { responseCode }),
     ...(responseMessage !== undefined && { responseMessage }),

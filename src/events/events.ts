@@ -39,7 +39,7 @@ export function groupsOf(kinds: readonly SubjectKind[]): string[] {
 /** The kind of subject of this event type. */
 export function subjectKind(type: string): SubjectKind {
   const kind = KIND_OF_GROUP.get(type.slice(0, type.indexOf('.')));
-  if (kind === undefined) throw new Error(`no subject is known for events of the type ${type}`);
+  if (kind === undefined) throw new Error(`unknown event type ${type}`);
   return kind;
 }
 

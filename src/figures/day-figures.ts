@@ -16,7 +16,7 @@ import {
 /** In one commit. */
 export const EVENTS_AT_ONCE = 5_000;
 /** In a row, before other work runs. */
-const TURNS_AT_MOST = 40;
+const BATCHES_AT_MOST = 40;
 /** Today, the same weekday a week before, and the days by which a clock or an operator's time zone may be off. */
 const MINUTES_KEPT_DAYS = 9;
 const FORGOTTEN_AT_ONCE = 5_000;
@@ -31,14 +31,14 @@ export class DayFigures {
 
   /** Counts the events since the last run. */
   async run(): Promise<void> {
-    for (let turn = 0; turn < TURNS_AT_MOST; turn += 1) {
+    for (let batch = 0; batch < BATCHES_AT_MOST; batch += 1) {
       const { rows } = await this.database.query<{ any: boolean }>(ANYTHING_TO_COUNT);
-      if (!rows[0]?.any || (await this.#turn())) return;
+      if (!rows[0]?.any || (await this.#countBatch())) return;
     }
   }
 
   /** True when nothing is left, or another process is counting. */
-  #turn(): Promise<boolean> {
+  #countBatch(): Promise<boolean> {
     return this.database.transaction(async (connection) => {
       const { rows: tried } = await connection.query<{ locked: boolean }>(LOCK_FIGURES);
       if (!tried[0]?.locked) return true;

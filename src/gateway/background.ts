@@ -103,13 +103,13 @@ export class Background {
     const destruction = new CardDestruction(databases.background, parts.clock, {
       onFailed: ({ merchantId: merchant }, error) => {
         const { name, code } = error as { name?: string; code?: string };
-        log.warn({ merchant, name, code }, 'cards of a merchant could not be looked at');
+        log.warn({ merchant, name, code }, 'cards of a merchant could not be reviewed');
       },
       onClocksApart: (seconds) =>
         log.error({ seconds }, 'the clocks of gateway and database differ: no cards are destroyed'),
       onClockJumped: (seconds) =>
         log.error({ seconds }, 'the clock of this machine has jumped: no cards are destroyed for a day'),
-      onBehind: (hours) => log.warn({ hours }, 'cards that should be gone are still there'),
+      onBehind: (hours) => log.warn({ hours }, 'cards are destroyed too late'),
     });
     this.#destroying = new Loop(() => destruction.run(), DESTROY_CARDS_EVERY_MS, failed('card destruction'));
     const retention = new EventRetention(databases.background, settings.eventDays);
@@ -132,9 +132,9 @@ export class Background {
       { pausesFirst: true },
     );
     const chain = new JournalChain(databases.background, parts.chainKey, {
-      onForeign: (ids) => log.error({ entries: ids }, 'entries of the journal were written by somebody else'),
+      onForeign: (ids) => log.error({ entries: ids }, 'journal entries were not written by the gateway'),
       onCut: ({ number, failover }) =>
-        log.error({ block: number, failover }, 'the chain of the journal does not go on from where it was'),
+        log.error({ block: number, failover }, 'the journal chain does not continue from its last block'),
     });
     this.#chaining = new Loop(() => chain.run(), CHAIN_JOURNAL_EVERY_MS, failed('journal chain'));
     this.#renewing = new Loop(() => parts.renewal.run(), RENEW_KEYS_EVERY_MS, failed('key renewal'));
@@ -190,7 +190,7 @@ export class Background {
   }
 
   /** Once at start or when noticed, and once when reconciled. */
-  #tellLostTime(lost: LostTime | undefined): void {
+  #logLostTime(lost: LostTime | undefined): void {
     if (lost?.untilMs === this.#lost?.untilMs) return;
     this.#lost = lost;
     if (lost === undefined) this.parts.log.info('the lost time is reconciled');
@@ -206,7 +206,7 @@ export class Background {
     const reply = await registry.heartbeat(leases, searchFence.epochs);
     watch.heartbeatCommitted();
     this.parts.clocks.see(reply.clocksApartMs);
-    this.#tellLostTime(registry.lost);
+    this.#logLostTime(registry.lost);
     searchFence.advance(reply);
     // Moving the clock makes things due.
     if (clock.advancedBy(reply.advancedMs)) {

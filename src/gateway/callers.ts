@@ -1,7 +1,7 @@
 // Who may call a gateway: opens the users' key, and reports users whose row does not match its seal.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { Tally } from '../http/observability/tally.js';
+import { LogThrottle } from '../http/observability/log-throttle.js';
 import { ChainKey } from '../journal/blocks.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Callers } from '../organisations/users/callers.js';
@@ -24,11 +24,11 @@ export function openCallers(
   log: Logger,
   onBroken: () => void,
 ): Callers {
-  const broken = new Tally<{ readonly username: string; readonly how: string }>(
+  const broken = new LogThrottle<{ readonly username: string; readonly how: string }>(
     MOST_TOLD,
     ({ username, how }, count) =>
-      log.error({ username, how, count }, 'a user is not as it was sealed: refused'),
-    (count) => log.error({ count }, 'further users are not as they were sealed'),
+      log.error({ username, how, count }, 'the seal of a user is broken: refused'),
+    (count) => log.error({ count }, 'the seals of more users are broken'),
   );
   return new Callers(vital, key, {
     onBrokenSeal: (username, how) => {
@@ -37,7 +37,7 @@ export function openCallers(
     },
     onPutBack: (username) => {
       onBroken();
-      log.error({ username }, 'a user is as it was before a change');
+      log.error({ username }, 'a user was set back to an earlier state');
     },
   });
 }

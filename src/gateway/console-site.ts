@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import { Latency } from '../console/latency.js';
 import { Live } from '../console/live.js';
-import { PageFiles } from '../console/page-files.js';
+import { readPageFiles } from '../console/page-files.js';
 import { ROUTES } from '../console/routes/routes.js';
 import { ConsoleSite } from '../console/site.js';
 import { ClientAddresses } from '../http/authentication.js';
@@ -74,7 +74,7 @@ export async function openConsole({
       settings,
       webhooks: { networks: readNetworks(settings.webhookNetworks), timeoutMs: settings.webhookTimeoutMs },
       rotations: new KeyRotations((error) =>
-        log.error({ reason: reasonOf(error) }, 'a rotation of keys that an operator has begun failed'),
+        log.error({ reason: reasonOf(error) }, 'a key rotation started by an operator failed'),
       ),
       passwords: new Passwords(key),
       totp: new TotpSeals(key),
@@ -88,11 +88,11 @@ export async function openConsole({
       latency: new Latency(figures),
       live: new Live(database, (error) => {
         const { name, code } = error as { name?: string; code?: string };
-        log.warn({ name, code }, 'consoles that watch are told nothing');
+        log.warn({ name, code }, 'live updates to consoles failed');
       }),
       log,
     };
-    const site = new ConsoleSite(parts, await PageFiles.read(), ROUTES);
+    const site = new ConsoleSite(parts, await readPageFiles(), ROUTES);
     return {
       site,
       database,

@@ -218,7 +218,7 @@ function makeRunner(
       },
     },
     onAltered: ({ organisation, id: request }) =>
-      log.error({ organisation, request }, 'a request of an operator is not as it was sealed: refused'),
+      log.error({ organisation, request }, 'the seal of an operator request is broken: refused'),
     onError: (error) => watch.jobFailed('operator request', error),
   });
 }

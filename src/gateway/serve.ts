@@ -2,11 +2,11 @@
 import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from '../demo/demo.js';
+import { demoCurl, demoLink, demoWorks, makeDemo, updateDemoFile } from '../demo/demo.js';
 import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
-import { journalWhatWaited } from '../payments/processes/lost-time.js';
+import { journalDeferredLostTime } from '../payments/processes/lost-time.js';
 import { Database } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { isLoopback } from '../values/network.js';
@@ -79,7 +79,7 @@ async function runPrimary(primary: Primary): Promise<void> {
   // The program's entry already keeps Node from opening a debugger.
   process.on('SIGUSR1', () => log.warn('SIGUSR1 ignored; no debugger is opened'));
   for (const { setting, mode } of settings.openSecrets)
-    log.warn({ setting, mode }, 'others can read the file of a secret');
+    log.warn({ setting, mode }, 'a secret file can be read by others');
   await stack.open(async () => {
     const operators = await listenToOperators(settings, certificate, stack);
     const entrance = stack.opened(new Entrance(settings, certificate), (opened) => opened.leave());
@@ -96,7 +96,7 @@ async function runPrimary(primary: Primary): Promise<void> {
   process.exit(0);
 }
 
-interface Around {
+interface Surroundings {
   readonly stack: ClosingStack;
   readonly operators: Operators | undefined;
   readonly watch: CertificateWatch | undefined;
@@ -104,7 +104,10 @@ interface Around {
 }
 
 /** Opens everything that needs the database. Opens nothing if the process is told to stop before it is reached. */
-async function openGateway(primary: Primary, { stack, operators, watch, entrance }: Around): Promise<void> {
+async function openGateway(
+  primary: Primary,
+  { stack, operators, watch, entrance }: Surroundings,
+): Promise<void> {
   const { settings, certificate, isFit, stop } = primary;
   const { log, linesDropped } = primary.log;
   if (!isFit) await checkProduction(settings);
@@ -228,7 +231,7 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     // One process creates the keys, if there are none yet.
     const provider = await openKeyProvider(settings, database);
     setSigner(database, new EntrySigner(await journalKey(database, provider)));
-    await journalWhatWaited(database);
+    await journalDeferredLostTime(database);
     const key = await credentialKey(database, provider);
     if (settings.demo) await makeDemo(database, key, settings.dataDir);
     return !settings.demo || (await demoWorks(database, key, settings.dataDir));
@@ -260,10 +263,10 @@ async function announce(
     settings.demo && site !== undefined && consoleUrl !== undefined
       ? await demoLink(site.database, site.key, consoleUrl)
       : undefined;
-  const demo = settings.demo ? await demoAt(settings.dataDir, baseUrl, link) : undefined;
+  const demo = settings.demo ? await updateDemoFile(settings.dataDir, baseUrl, link) : undefined;
   log.info({ base_url: baseUrl }, 'listening');
   say(`\nTollgate listens on ${baseUrl} (reference: ${baseUrl.replace(/\/v1$/, '/docs')})`);
-  if (!works) log.warn('the secret in demo.json is not valid any more');
+  if (!works) log.warn('the secret in demo.json is no longer valid');
   else if (demo !== undefined) say(`\nA first purchase:\n\n${demoCurl(demo, settings.dataDir)}\n`);
   if (link !== undefined) say(`The console, by a link that works once, for 15 minutes:\n\n${link}\n`);
 }

@@ -47,8 +47,7 @@ export async function startLinks(parts: StartLinksParts, stack: ClosingStack): P
         'acquirer link cannot be opened, payments over it are not sent; tried again',
       ),
     onOpened: (link) => log.warn({ link }, 'acquirer link open'),
-    onFailing: (link) =>
-      log.error({ link }, 'acquirer link fails; payments take another where their routes have one'),
+    onFailing: (link) => log.error({ link }, 'acquirer link is failing; payments with another route take it'),
     onAnswering: (link) => log.warn({ link }, 'acquirer link answers again'),
   });
   stack.opened(links, (all) => all.close());

@@ -34,7 +34,7 @@ export async function openVault(settings: Settings, databases: Databases, log: L
     actor: 'gateway:vault',
     onBroken: ({ table, organisationId: organisation, merchantId: merchant, row }) =>
       log.error({ table, organisation, merchant, row }, 'a seal does not open'),
-    onUnjournalled: () => log.error('a broken seal is not in the journal'),
+    onUnjournalled: () => log.error('a broken seal could not be journalled'),
   });
   const keys = new DataKeys(databases.others, provider, brokenSeals.report);
   const vault = new FairConnections(databases.vault, OPERATIONS);

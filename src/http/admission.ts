@@ -1,5 +1,5 @@
-// Admission: requests are begun in turns over tenants, and those for which there is no room are shed before the framework has looked
-// at them. To shed must cost next to nothing, or there is no room left for what was accepted.
+// Admission: starts requests in turns over tenants, and sheds requests for which there is no room, before the framework sees them.
+// Shedding must cost almost nothing, or no room is left for accepted requests.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { createsTransaction } from '../api/addresses.js';
@@ -9,14 +9,14 @@ import type { Callers } from '../organisations/users/callers.js';
 import type { Moment } from '../payments/finding/search-fence.js';
 import type { Capacity, Tenant } from '../payments/pipeline/capacity.js';
 import { type ClientAddresses, credentialsOf } from './authentication.js';
-import { type Connections, TenantLines } from './connections.js';
+import { type Connections, TenantQueues } from './connections.js';
 import { rawRefusal, withCorrelationId } from './refused-connections.js';
 
-/** Whoever watches over the gateway is not kept waiting by strangers. */
-const WATCHING = ['/livez', '/readyz'];
-const WATCHER = 'watching';
+/** Health checks never wait behind other requests. */
+const HEALTH_PATHS = ['/livez', '/readyz'];
+const HEALTH_CHECK = 'health check';
 
-interface DoorServices {
+interface AdmissionServices {
   readonly connections: Connections;
   readonly callers: Callers;
   readonly clientAddresses: ClientAddresses;
@@ -25,18 +25,18 @@ interface DoorServices {
   readonly shedding: Shedding;
 }
 
-export function door(handle: RequestListener, services: DoorServices): RequestListener {
+export function admission(handle: RequestListener, services: AdmissionServices): RequestListener {
   const { connections, capacity, turns, shedding } = services;
   return (request, response) => {
     const { socket } = request;
     const tenant = tenantOf(request, services);
-    if (tenant !== WATCHER) shedding.see(tenant);
+    if (tenant !== HEALTH_CHECK) shedding.noteRequest(tenant);
     const creates = createsTransaction(request);
     const sheds = creates && capacity.refuses(tenant);
     const enters = creates && !sheds;
     if (enters) capacity.enter(tenant);
     connections.begin(socket, request, response);
-    // One listener for everything that ends with the answer: each costs something at every request.
+    // One listener for everything that ends with the answer, because each listener costs something.
     response.once('close', () => {
       connections.end(socket);
       if (enters) capacity.leave(tenant);
@@ -46,25 +46,25 @@ export function door(handle: RequestListener, services: DoorServices): RequestLi
   };
 }
 
-/** The organisation whose credentials these were when they were last used; otherwise where the request comes from. */
-function tenantOf(request: IncomingMessage, { callers, clientAddresses }: DoorServices): Tenant {
+/** The organisation that last used these credentials; otherwise the client's address. */
+function tenantOf(request: IncomingMessage, { callers, clientAddresses }: AdmissionServices): Tenant {
   const organisationId = callers.organisationOf(credentialsOf(request));
   if (organisationId !== undefined) return organisationId;
-  if (WATCHING.includes(request.url ?? '')) return WATCHER;
+  if (HEALTH_PATHS.includes(request.url ?? '')) return HEALTH_CHECK;
   return clientAddresses.of(request);
 }
 
-/** Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. */
+/** How long requests are started in each turn of the event loop; then requests in progress continue. */
 const TURN_MS = 5;
 const MOST_IN_A_TURN = 64;
 /**
- * Only one connection is accepted in each turn. While a crowd of them comes, turns are as short as can be, or whoever stands
- * behind the crowd would wait for seconds.
+ * Node accepts one connection in each turn. While many connections arrive, turns are as short as possible; otherwise a client behind the
+ * crowd would wait for seconds.
  */
 const SHORT_TURN_MS = 0.1;
 const MOST_IN_A_SHORT_TURN = 2;
 const CROWD_LASTS_MS = 10;
-/** A body counts as a further turn for each so many bytes: to read it takes its time. */
+/** Reading a body takes time, so each of these many bytes counts as a further turn. */
 const BYTES_OF_A_TURN = 8_192;
 
 interface Held {
@@ -77,17 +77,17 @@ interface Held {
 const RECEIVED = Symbol('when it was received');
 type WithMoment = IncomingMessage & { [RECEIVED]?: Moment };
 
-/** Of a request that was held. */
+/** For a request that was queued. */
 export function whenReceived(request: WithMoment): Moment | undefined {
   return request[RECEIVED];
 }
 
-/** Whoever sends much waits for itself, and not the others for it. The event loop is shared like this before anything else is known. */
+/** Shares the event loop among tenants: a tenant that sends much waits, and the others do not wait for it. */
 export class Turns {
-  readonly #held = new TenantLines<Held>(furtherTurns);
-  /** How many are still to be begun in this turn of the event loop. */
+  readonly #held = new TenantQueues<Held>(furtherTurns);
+  /** How many requests are still to be started in this turn of the event loop. */
   #due = 0;
-  /** When this turn of the event loop began to begin requests. */
+  /** When this turn of the event loop started its first request. */
   #turnFromMs: number | undefined;
   #crowdUntilMs = 0;
   readonly #endTurn = () => {
@@ -95,10 +95,10 @@ export class Turns {
   };
   readonly #beginNext = () => this.#begin();
 
-  /** `now` is asked when a request is held, for what `whenReceived` tells later. */
+  /** `now` is called when a request is queued, for `whenReceived`. */
   constructor(private readonly now: () => Moment) {}
 
-  /** Begins a request: at once if there is time, otherwise when it is its tenant's turn. */
+  /** Starts a request: immediately if there is time, otherwise when it is its tenant's turn. */
   take(tenant: Tenant, request: IncomingMessage, response: ServerResponse, begin: RequestListener): void {
     if (this.#held.size === 0 && this.#hasTime()) {
       begin(request, response);
@@ -108,8 +108,8 @@ export class Turns {
     if (this.#due === 0) this.#plan();
   }
 
-  /** A connection was accepted, and there may be more. */
-  hurry(): void {
+  /** A connection was accepted, and more may follow. */
+  connectionAccepted(): void {
     this.#crowdUntilMs = performance.now() + CROWD_LASTS_MS;
   }
 
@@ -127,7 +127,7 @@ export class Turns {
     return nowMs - this.#turnFromMs < (this.#isCrowded(nowMs) ? SHORT_TURN_MS : TURN_MS);
   }
 
-  /** One call for each: what a request does at once is done before the next begins, and its time counts. */
+  /** One callback for each request: its synchronous work is done, and counted, before the next begins. */
   #plan(): void {
     const most = this.#isCrowded(performance.now()) ? MOST_IN_A_SHORT_TURN : MOST_IN_A_TURN;
     this.#due = Math.min(this.#held.size, most);
@@ -143,7 +143,7 @@ export class Turns {
   #beginFirst(): void {
     for (let held = this.#held.next(); held !== undefined; held = this.#held.next()) {
       const { request, response, begin, received } = held;
-      // Its client has hung up.
+      // The client has hung up.
       if (response.destroyed) continue;
       request[RECEIVED] = received;
       begin(request, response);
@@ -157,18 +157,18 @@ function furtherTurns({ request, response }: Held): number {
   return Math.floor(Number(request.headers['content-length'] ?? 0) / BYTES_OF_A_TURN);
 }
 
-/** Of all time, the part that may be spent on these answers: less where it is the time of other tenants too. */
+/** The share of time that shedding may use; less if other tenants need that time too. */
 const SHARE = 0.1;
 const SHARE_ALONE = 0.25;
-/** Somebody who has asked for nothing for so long is not there. */
-const PRESENT_MS = 1_000;
-/** So much of it may be saved up. */
+/** A tenant without a request for this long counts as absent. */
+const ABSENT_AFTER_MS = 1_000;
+/** How much of that time may be saved up. */
 const MOST_SAVED_MS = 15;
-/** How soon somebody looks again whether there is time. */
+/** How soon the queue is checked again. */
 const PAUSE_MS = 1;
 
-/** One line of the log for all that were shed within this time. */
-const TELL_EVERY_MS = 1_000;
+/** All requests shed within this time share one log line. */
+const LOG_EVERY_MS = 1_000;
 
 interface Shed {
   readonly request: IncomingMessage;
@@ -176,38 +176,37 @@ interface Shed {
 }
 
 /**
- * Answers what there is no room for. It does not stand behind what was accepted, which takes long: it is answered at once, as
- * long as that takes no more than its share of the time. Beyond that it waits, in turns over tenants: a client that asks
- * again at once, thousands of times, is not served with the time of the others.
+ * Answers requests for which there is no room. They do not wait behind accepted requests, but are answered immediately within their share
+ * of the time. Beyond that they wait in turns over tenants: a client that retries thousands of times does not use up the others' time.
  */
 export class Shedding {
-  readonly #held = new TenantLines<Shed>();
+  readonly #held = new TenantQueues<Shed>();
   #savedMs = MOST_SAVED_MS;
   #savedAtMs = performance.now();
   #isPlanned = false;
-  /** How many were taken, since the start. */
+  /** How many requests were shed since the start. */
   total = 0;
-  /** Who has asked last, and since when nobody else has. */
-  #present: Tenant | undefined;
+  /** The tenant of the last request, and since when there was no other. */
+  #lastTenant: Tenant | undefined;
   #aloneSinceMs = 0;
   readonly #refusal = rawRefusal(refused('not_processed'));
-  readonly #tell: (tenant: Tenant) => void;
+  readonly #log: (tenant: Tenant) => void;
   readonly #goOn = () => this.#answerHeld();
 
   constructor(log: Logger) {
-    this.#tell = telling(log);
+    this.#log = shedLog(log);
   }
 
-  /** Is told of every request, whether it is shed or not. */
-  see(tenant: Tenant): void {
-    if (tenant === this.#present) return;
-    this.#present = tenant;
+  /** Called for every request, shed or not. */
+  noteRequest(tenant: Tenant): void {
+    if (tenant === this.#lastTenant) return;
+    this.#lastTenant = tenant;
     this.#aloneSinceMs = performance.now();
   }
 
   take(tenant: Tenant, request: IncomingMessage, response: ServerResponse): void {
     this.total += 1;
-    this.#tell(tenant);
+    this.#log(tenant);
     if (this.#held.size === 0 && this.#hasTime()) {
       this.#answer(request, response);
       return;
@@ -218,7 +217,7 @@ export class Shedding {
 
   #hasTime(): boolean {
     const nowMs = performance.now();
-    const share = nowMs - this.#aloneSinceMs < PRESENT_MS ? SHARE : SHARE_ALONE;
+    const share = nowMs - this.#aloneSinceMs < ABSENT_AFTER_MS ? SHARE : SHARE_ALONE;
     this.#savedMs = Math.min(MOST_SAVED_MS, this.#savedMs + share * (nowMs - this.#savedAtMs));
     this.#savedAtMs = nowMs;
     return this.#savedMs > 0;
@@ -234,7 +233,7 @@ export class Shedding {
     this.#isPlanned = false;
     while (this.#held.size > 0 && this.#hasTime()) {
       const { request, response } = this.#held.next() as Shed;
-      // Unless its client has hung up.
+      // Unless the client has hung up.
       if (!response.destroyed) this.#answer(request, response);
     }
     if (this.#held.size > 0) this.#plan();
@@ -249,10 +248,10 @@ export class Shedding {
   }
 }
 
-/** How many were shed, and whose most of them were. */
-function telling(log: Logger): (tenant: Tenant) => void {
+/** Logs how many requests were shed, and which tenant had most of them. */
+function shedLog(log: Logger): (tenant: Tenant) => void {
   const shed = new Map<Tenant, number>();
-  const tell = () => {
+  const write = () => {
     const most = [...shed].sort(([, one], [, other]) => other - one)[0] as [Tenant, number];
     const [tenant, count] = most;
     log.warn(
@@ -266,7 +265,7 @@ function telling(log: Logger): (tenant: Tenant) => void {
     shed.clear();
   };
   return (tenant) => {
-    if (shed.size === 0) setTimeout(tell, TELL_EVERY_MS).unref();
+    if (shed.size === 0) setTimeout(write, LOG_EVERY_MS).unref();
     shed.set(tenant, (shed.get(tenant) ?? 0) + 1);
   };
 }

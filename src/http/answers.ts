@@ -1,4 +1,4 @@
-// Every answer to a request goes out here, with its headers, its one line in the log and its figures.
+// Sends every answer, with its headers, its one log line and its metrics.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import {
@@ -10,12 +10,12 @@ import {
   traceOf,
 } from '../api/operation.js';
 import { type ProblemCode, type RefusedRequest, refused } from '../api/problems.js';
-import { refusalOf, refusalResponse, saidTo } from '../api/refusals.js';
+import { refusalForMethod, refusalOf, refusalResponse } from '../api/refusals.js';
 import { DURATIONS, Histogram } from '../values/histogram.js';
 import { isoNow } from '../values/time.js';
 import type { Trace } from '../values/trace.js';
 import type { ClientAddresses } from './authentication.js';
-import { Tally } from './observability/tally.js';
+import { LogThrottle } from './observability/log-throttle.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,28 +33,28 @@ export interface AnswerServices {
   readonly clientAddresses: ClientAddresses;
   readonly requests: RequestFigures;
   readonly spans: Spans;
-  /** True from the moment that the process was told to stop. */
+  /** True as soon as the process is told to stop. */
   readonly draining: () => boolean;
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What is known of an answer beside its text. */
+/** What is known of an answer besides its text. */
 type Answered = Pick<Reply, 'status' | 'audit' | 'merchantId' | 'outcome'>;
 
-/** Before anything else happens with a request. */
+/** Runs first for every request. */
 export function receive(request: FastifyRequest, reply: FastifyReply, { spans }: AnswerServices): void {
   const { headers } = request;
   const trace =
     headers[TRACE_HEADER] === undefined ? undefined : traceOf(headers[TRACE_HEADER], spans.wanted);
   const context = received(request.method, headers[CORRELATION_HEADER], trace);
   request.context = context;
-  // What is answered here may have card holders' data in it, and is true for the moment only.
+  // Answers may contain cardholder data, and are true at this moment only.
   reply.header('cache-control', 'no-store');
   if (context.correlationId !== undefined) reply.header(CORRELATION_HEADER, context.correlationId);
 }
 
-/** Whatever was thrown on the way of a request. */
+/** Handles anything thrown while processing a request. */
 export function refuse(
   services: AnswerServices,
   request: FastifyRequest,
@@ -63,18 +63,18 @@ export function refuse(
 ): FastifyReply {
   const { log, failedAnswers, draining } = services;
   if (request.context === undefined) receive(request, reply, services);
-  const refusal = saidTo(request.method, refusalOfRequest(error));
+  const refusal = refusalForMethod(request.method, refusalOfRequest(error));
   if (refusal.code === 'internal_error') logInternal(log, request, error);
   const { status, headers, body } = refusalResponse(refusal);
   const isCutShort = refusal.code === 'body_too_large' && !request.raw.complete;
-  // More than is read may follow, without end.
+  // An endless body may follow.
   if (draining() || isCutShort) reply.header('connection', 'close');
-  // The framework means to close it after every body that it does not like, with whatever was sent behind. Said and not
-  // left out: without the header Node forgets that the client has closed its side.
+  // The framework closes the connection after every body that it refuses, with whatever was sent behind it. The header is set explicitly:
+  // without it Node forgets that the client has closed its side.
   else if (reply.hasHeader('connection') && request.raw.complete && reply.raw.shouldKeepAlive)
     reply.header('connection', 'keep-alive');
   reply.headers(headers).header('content-type', JSON_TYPE);
-  // Of a body that was not read: there may be a card number in it. It is read to its end, as Node would.
+  // An unread body may contain a card number. It is read to its end, as Node would do.
   request.raw.on('data', overwrite);
   const { audit, code: outcome } = refusal;
   failedAnswers.note(request, status, outcome, audit);
@@ -94,21 +94,21 @@ export function send(
   answered: Answered,
   text: string | Buffer | undefined,
 ): FastifyReply {
-  // One whose connection was refused meanwhile has been answered and logged.
+  // If its connection was refused in the meantime, the request is already answered and logged.
   const isFirst = !reply.sent;
   reply.code(answered.status).send(text);
-  // Whether it arrives or not: a client that hung up is the one who will ask what happened. Behind the answer, since nobody waits
-  // for the line.
+  // Logged even if the answer does not arrive: a client that hung up is the one who will ask. After sending, because nobody waits for the
+  // log line.
   if (isFirst) noteRequest(services, request, answered);
   return reply;
 }
 
-/** A piece of a body that is not read. */
+/** Wipes a piece of an unread body. */
 export function overwrite(piece: Buffer): void {
   piece.fill(0);
 }
 
-/** One line of the log, and one more of its kind. */
+/** Writes one log line, and counts the request. */
 function noteRequest(
   { requestLog, clientAddresses, requests, spans }: AnswerServices,
   { method, routeOptions, context, raw }: FastifyRequest,
@@ -139,7 +139,7 @@ function noteRequest(
   });
 }
 
-/** The place, not the message: a message of the database can repeat what was sent. */
+/** Logs the place in the code, not the message: a database message can repeat what was sent. */
 function logInternal(log: Logger, { context }: FastifyRequest, error: unknown): void {
   const { name, code, constraint, stack = '' } = error as Error & { code?: string; constraint?: string };
   const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
@@ -156,7 +156,7 @@ function logInternal(log: Logger, { context }: FastifyRequest, error: unknown): 
   );
 }
 
-/** What Fastify and Node report about requests and connections, as problems of the interface. */
+/** Errors of Fastify and Node about requests and connections, as problems of the API. */
 const PROBLEM_OF: Readonly<Record<string, ProblemCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
@@ -170,12 +170,12 @@ const PROBLEM_OF: Readonly<Record<string, ProblemCode>> = {
   HPE_PAUSED_H2_UPGRADE: 'http_version_not_supported',
 };
 
-/** Anything that was thrown on the way of a request. What nobody foresaw is an internal error. */
+/** Anything thrown while processing a request; unexpected errors become an internal error. */
 function refusalOfRequest(error: unknown): RefusedRequest {
   return refusalOf(error, false) ?? reported(error as { code?: string }, 'internal_error');
 }
 
-/** For what came on a connection and is no request, or none that could be read. */
+/** For input that is not a request, or cannot be read. */
 export function refusalOfConnection(error: { code?: string }): RefusedRequest {
   return refusalOf(error, false) ?? reported(error, 'malformed_request');
 }
@@ -184,12 +184,12 @@ function reported({ code }: { code?: string }, otherwise: ProblemCode): RefusedR
   return refused((code !== undefined && PROBLEM_OF[code]) || otherwise);
 }
 
-/** More than there are. */
+/** More kinds than exist. */
 const MOST_KINDS = 20;
 
 interface FirstOfKind {
   readonly status: number;
-  /** The error code, or what is the matter. */
+  /** The error code, or what is wrong. */
   readonly outcome: string;
   readonly route: string;
   readonly correlation_id: string | undefined;
@@ -198,14 +198,14 @@ interface FirstOfKind {
 }
 
 /**
- * Answers that mean that something is wrong with the gateway, its database or an acquirer (502, 503 and 504): a warning for each
- * kind and second, however many there are. Each request has its own line all the same.
+ * Answers that mean trouble in the gateway, its database or an acquirer (502, 503 and 504): at most one warning for each kind and second.
+ * Each request still has its own log line.
  */
 export class FailedAnswers {
-  readonly #tally: Tally<FirstOfKind>;
+  readonly #throttle: LogThrottle<FirstOfKind>;
 
   constructor(log: Logger) {
-    this.#tally = new Tally(MOST_KINDS, (first, count) => {
+    this.#throttle = new LogThrottle(MOST_KINDS, (first, count) => {
       const { status, outcome, route, correlation_id, trace_id, audit } = first;
       log.warn({ status, outcome, route, correlation_id, trace_id, audit, count }, 'failed answers');
     });
@@ -213,7 +213,7 @@ export class FailedAnswers {
 
   note({ routeOptions, context }: FastifyRequest, status: number, outcome: string, audit?: number): void {
     if (status < 502 || status > 504) return;
-    this.#tally.add(`${status} ${outcome}`, {
+    this.#throttle.add(`${status} ${outcome}`, {
       status,
       outcome,
       route: routeOptions.url ?? 'unknown',
@@ -224,7 +224,7 @@ export class FailedAnswers {
   }
 }
 
-/** Of one operation. */
+/** The metrics of one operation. */
 class OperationFigures {
   readonly #byStatus = new Map<number, Histogram>();
 
@@ -243,12 +243,12 @@ class OperationFigures {
   }
 }
 
-/** Requests by operation and status, and how long they took: counted in fields, and read when somebody looks. */
+/** Requests by operation and status, and their durations: counted in fields, and read only on request. */
 export class RequestFigures {
   readonly #byOperation = new Map<string, OperationFigures>();
-  /** For what leads to no operation. */
+  /** For requests that match no operation. */
   readonly nowhere = this.of('none');
-  /** By status: what was no request, or did not come whole. */
+  /** By status: input that was not a request, or did not arrive completely. */
   readonly unreadable = new Map<number, number>();
 
   get byOperation(): ReadonlyMap<string, OperationFigures> {
@@ -269,10 +269,10 @@ export class RequestFigures {
   }
 }
 
-/** What is undefined is left out. */
+/** Undefined fields are left out. */
 export interface LoggedRequest {
   readonly method: string | undefined;
-  /** The pattern, not the address: an address can hold anything. */
+  /** The pattern, not the address, which can contain anything. */
   readonly route: string | undefined;
   readonly status: number;
   readonly address: string;
@@ -286,8 +286,8 @@ export interface LoggedRequest {
 }
 
 /**
- * The line of the log that every request leaves. Not by pino, which writes the rest of the log: it takes 3 µs for a line of twelve
- * members, and this less than one. There is one for each purchase and each look-up.
+ * The log line of every request. Not written by pino, which writes the rest of the log: pino takes 3 µs for a line with twelve fields,
+ * this less than one. Every purchase and lookup writes such a line.
  */
 export class RequestLog {
   readonly #output: DestinationStream;
@@ -314,7 +314,7 @@ function lineOf(request: LoggedRequest): string {
   );
 }
 
-/** Nothing in it that JSON writes otherwise. */
+/** Contains nothing that JSON would escape. */
 const PLAIN = /^[\w .:,+/*-]*$/;
 
 function member(name: string, text: string | undefined): string {
@@ -328,15 +328,15 @@ export interface TracedRequest {
   /** The pattern, not the address. */
   readonly route: string;
   readonly status: number;
-  /** By a fault of ours or of an acquirer. */
+  /** Because of a fault of ours or of an acquirer. */
   readonly failed: boolean;
   readonly startedMs: number;
   readonly endedMs: number;
 }
 
-/** Who takes the spans of traced requests, once they are answered. */
+/** Takes the spans of traced requests after their answer. */
 export interface Spans {
-  /** Whether more are taken now. Where not, nobody need write any down. */
+  /** Whether more spans are accepted now. If not, requests need not record any. */
   readonly wanted: boolean;
   take(request: TracedRequest): void;
 }

@@ -1,5 +1,5 @@
-// Who is calling, and from where: HTTP Basic credentials, with TLS the client's certificate, how many requests their user may send, and
-// what failed log-ins meet.
+// Authentication: HTTP Basic credentials, the client's certificate with TLS, the client's address, rate limits, and the treatment of
+// failed log-ins.
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -16,7 +16,7 @@ import {
 import { containsCardNumber } from '../values/card.js';
 import type { Networks } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
-import { Tally } from './observability/tally.js';
+import { LogThrottle } from './observability/log-throttle.js';
 import { clientCertificate } from './tls.js';
 
 export interface AuthenticationServices {
@@ -26,29 +26,32 @@ export interface AuthenticationServices {
   readonly clientAddresses: ClientAddresses;
 }
 
-/** A client that sends it cannot reach a live merchant, whatever its user may do. Whatever it says: nobody sends it to mean no. */
+/**
+ * A client that sends this header cannot reach live merchants, whatever its user may do. The value does not matter: nobody sends the
+ * header to mean no.
+ */
 const TEST_ONLY_HEADER = 'x-test-only';
 
-/** On the connection, where the same credentials come with every request: a digest costs more than to compare two texts. */
+/** Kept on the connection, where every request has the same credentials: comparing two texts is cheaper than a digest. */
 const LATEST = Symbol('credentials that came last');
 
 type Socket = IncomingMessage['socket'] & { [LATEST]?: { readonly sent: string; readonly digest: string } };
 
-/** A digest of what the request says who it is: to know credentials again without keeping them beyond the connection. */
+/** A digest of the request's credentials, to recognise them without keeping them beyond the connection. */
 export function credentialsOf(request: IncomingMessage): string {
   const sent = request.headers.authorization;
   if (sent === undefined) return '';
   const socket = request.socket as Socket;
   const latest = socket[LATEST];
   if (latest?.sent === sent) return latest.digest;
-  // The certificate belongs to them, and is the connection's.
+  // Includes the client's certificate, which belongs to the connection.
   // guard(client certificates: credentials that were right with it are known with it only): fingerprint256 ? ⇒ fingerprint256.slice(95) ?
   const digest = hash('sha256', `${sent}\n${clientCertificate(request)?.fingerprint256 ?? ''}`, 'base64');
   socket[LATEST] = { sent, digest };
   return digest;
 }
 
-/** The caller, if its credentials were proved a moment ago, as nearly all were: nothing has to be waited for. */
+/** The caller, if the credentials were verified a moment ago, as nearly all were. Does not wait. */
 export function knownCaller(services: AuthenticationServices, { raw }: FastifyRequest): Caller | undefined {
   const caller = services.callers.known(credentialsOf(raw));
   return caller && admitted(services, caller, raw);
@@ -59,7 +62,7 @@ function certificateOf(request: FastifyRequest): ShownCertificate | undefined {
   return certificate && shownCertificate(certificate);
 }
 
-/** The caller, or nobody if the credentials are wrong. */
+/** The caller, or undefined if the credentials are wrong. */
 export async function provenCaller(
   services: AuthenticationServices,
   request: FastifyRequest,
@@ -68,7 +71,7 @@ export async function provenCaller(
   return caller && admitted(services, caller, request.raw);
 }
 
-/** Refused before the body is read: too many, or from where it may not call. Nearly all users may call from everywhere. */
+/** Refuses before the body is read: too many requests, or a forbidden address. Nearly all users may call from anywhere. */
 function admitted(services: AuthenticationServices, caller: Caller, request: IncomingMessage): Caller {
   const { username, networks } = caller;
   // guard(callers: only from networks that they were given): ) ⇒ && username === '')
@@ -97,7 +100,7 @@ async function prove(
 ): Promise<Caller | undefined> {
   const { username, secret } = basicCredentials(request);
   if (username === undefined) return undefined;
-  // A name that no user can have is looked for like any other, but never reaches the database as it is.
+  // An impossible name is looked up like any other, but never reaches the database as it is.
   const possible = isRestricted(username) && !containsCardNumber(username);
   return callers.authenticate(credentials, {
     username: possible ? username : '',
@@ -116,7 +119,7 @@ function basicCredentials({ headers }: FastifyRequest): { username?: string; sec
   return { username: decoded.slice(0, Math.max(colon, 0)), secret: decoded.slice(colon + 1) };
 }
 
-/** The refusal of wrong credentials, when its time has come. */
+/** Refuses wrong credentials, after a delay if there were too many. */
 export async function refusedLogIn(
   { failedLogIns, clientAddresses }: AuthenticationServices,
   request: FastifyRequest,
@@ -133,9 +136,9 @@ export async function refusedLogIn(
 
 const UNKNOWN = 'unknown';
 
-/** Where a request comes from. */
+/** Finds the client's address of a request. */
 export class ClientAddresses {
-  /** The proxies of the operator; none where it has no such. */
+  /** The operator's proxies, if any. */
   constructor(private readonly trusted?: Networks) {}
 
   of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
@@ -145,8 +148,8 @@ export class ClientAddresses {
   }
 
   /**
-   * Each proxy has added whom it was called by at the end. So it is read from there: the first address that is none of our
-   * proxies is the client; what stands before it, the client may have made up.
+   * Each proxy has appended the address that called it, so the header is read from its end. The first address that is not one of our
+   * proxies is the client; the client may have made up everything before it.
    */
   #forwarded(peer: string, header: string): string {
     let address = peer;
@@ -157,7 +160,7 @@ export class ClientAddresses {
       const comma = header.lastIndexOf(',', end - 1);
       // guard(addresses: read from the right): slice(comma + 1, end) ⇒ split(',')[0] as string
       const before = addressIn(header.slice(comma + 1, end));
-      // What cannot be read says nothing: the last of ours that is known stands for it.
+      // An unreadable address says nothing: the last known proxy stands for it.
       if (before === undefined) return address;
       address = before;
       end = comma;
@@ -166,7 +169,7 @@ export class ClientAddresses {
   }
 }
 
-/** An address of IPv4 as a listener on IPv6 sees it is shown as what it is. */
+/** Shows an IPv4 address as such, even if an IPv6 listener sees it. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }
@@ -185,11 +188,11 @@ interface Bucket {
 
 const MAX_BUCKETS = 10_000;
 
-/** How many requests a user may send: a bucket per user that fills at a steady rate. Off by default. */
+/** Limits the requests of each user: a bucket that fills at a steady rate. Off by default. */
 export class RateLimit {
   readonly #buckets = new Map<string, Bucket>();
 
-  /** 0 means no limit. Up to a second's worth may come at once. */
+  /** 0 means no limit. Up to one second's worth may come at once. */
   constructor(private readonly perSecond: number) {}
 
   allows(username: string): boolean {
@@ -210,36 +213,36 @@ export class RateLimit {
   }
 }
 
-/** How long the answer to one too many is kept back, at least. */
+/** The shortest delay of an answer beyond the limit. */
 const HELD_MS = 1_000;
-/** Those that are kept back are answered at moments of chance, so many of them a millisecond: not all in one go. */
+/** Delayed answers go out at random moments, about this many per millisecond, and not all at once. */
 const ANSWERED_EACH_MS = 1;
-/** One line of the log for all that were kept back within this time. */
-const TELL_EVERY_MS = 1_000;
-/** User names and addresses that have a line of their own within a second. Whoever guesses changes both. */
-const MOST_TOLD = 10;
+/** All delayed answers within this time share one log line. */
+const LOG_EVERY_MS = 1_000;
+/** How many user names and addresses get a log line of their own per second. Attackers change both. */
+const MOST_LOGGED = 10;
 
 interface FailedLogIn {
-  /** Absent where there were no credentials. */
+  /** Absent without credentials. */
   readonly username: string | undefined;
   readonly address: string;
-  /** The fingerprint of the one that the client has shown. */
+  /** The fingerprint of the client's certificate. */
   readonly certificate: string | undefined;
 }
 
 /**
- * Failed log-ins: logged, and throttled by user name and by address: more than a few a second are answered late. They are
- * never turned away before their secret was looked at, so that nobody can lock out whoever has the right one.
+ * Failed log-ins: logged, and throttled by user name and by address. More than a few per second are answered late. No attempt is refused
+ * before its secret was checked, so nobody can lock out the real user.
  */
 export class FailedLogIns {
   readonly #byUser: RateLimit;
   readonly #byAddress: RateLimit;
-  readonly #failed: Tally<FailedLogIn>;
-  readonly #elsewhere: Tally<Pick<FailedLogIn, 'username' | 'address'>>;
+  readonly #failed: LogThrottle<FailedLogIn>;
+  readonly #elsewhere: LogThrottle<Pick<FailedLogIn, 'username' | 'address'>>;
   #count = 0;
-  /** Since the last line of the log. */
+  /** Since the last log line. */
   #held = 0;
-  /** Since the start, as is how many of them were kept back. */
+  /** Since the start, like the number of delayed ones. */
   total = 0;
   totalHeld = 0;
   #waiting = 0;
@@ -251,44 +254,44 @@ export class FailedLogIns {
   ) {
     this.#byUser = new RateLimit(perSecond);
     this.#byAddress = new RateLimit(perSecond);
-    this.#failed = new Tally<FailedLogIn>(
-      MOST_TOLD,
+    this.#failed = new LogThrottle<FailedLogIn>(
+      MOST_LOGGED,
       ({ username, address, certificate }, count) =>
         log.warn({ username, address, certificate, count }, 'failed log-in'),
       (count) => log.warn({ count }, 'further failed log-ins'),
     );
-    this.#elsewhere = new Tally(
-      MOST_TOLD,
+    this.#elsewhere = new LogThrottle(
+      MOST_LOGGED,
       ({ username, address }, count) =>
-        log.warn({ username, address, count }, 'a user called from an address that it may not call from'),
-      (count) => log.warn({ count }, 'further calls from addresses that users may not call from'),
+        log.warn({ username, address, count }, 'a user called from a forbidden address'),
+      (count) => log.warn({ count }, 'further calls from forbidden addresses'),
     );
   }
 
-  /** How many there were since the process began, calls from forbidden addresses among them. */
+  /** How many failed since the start, including calls from forbidden addresses. */
   get count(): number {
     return this.#count;
   }
 
-  /** The secret is right, and was used where its user may not call from: it may be stolen. */
+  /** The right secret was used from a forbidden address: it may be stolen. */
   noteElsewhere(username: string, address: string): void {
     this.#count += 1;
     this.#elsewhere.add(`${address} ${username}`, { username, address });
   }
 
-  /** Resolves when a failed log-in may be answered. The same for names that are no user's. */
+  /** Resolves when a failed log-in may be answered. The same for names that do not exist. */
   async turn({ username, address, certificate }: FailedLogIn): Promise<void> {
     this.total += 1;
     const shown = username === undefined ? undefined : shownUsername(username);
     this.#failed.add(`${address} ${shown} ${certificate}`, { username: shown, address, certificate });
-    // A request without credentials is no attempt: some clients send each request without them first.
+    // A request without credentials is not an attempt: some clients send every request without them first.
     if (username === undefined) return;
     this.#count += 1;
     const userMay = this.#byUser.allows(username);
     const addressMay = this.#byAddress.allows(address);
     // guard(failed log-ins: too many of one name or address are answered late): && addressMay ⇒ || addressMay || this.#held >= 0
     if (userMay && addressMay) return;
-    if (this.#held === 0) setTimeout(() => this.#tell(address), TELL_EVERY_MS).unref();
+    if (this.#held === 0) setTimeout(() => this.#tell(address), LOG_EVERY_MS).unref();
     this.#held += 1;
     this.totalHeld += 1;
     this.#waiting += 1;
@@ -303,12 +306,12 @@ export class FailedLogIns {
   }
 }
 
-/** What a user can be called. */
+/** Possible user names. */
 const USERNAME = /^[A-Za-z0-9._@-]{1,64}$/;
-/** What secrets look like that the gateway has made. */
+/** The form of secrets that the gateway generates. */
 const SECRET = /^[A-Za-z0-9_-]{32}$/;
 
-/** As the log shows a name that somebody tried. It can be anything: a card number, a secret in the wrong place. */
+/** The name as the log shows it. What somebody typed can be anything: a card number, or a secret in the wrong field. */
 function shownUsername(tried: string): string {
   if (tried === '') return '(empty)';
   if (!USERNAME.test(tried)) return '(no possible user name)';

@@ -1,6 +1,6 @@
-// How many connections there may be. At the limit the one that is idle for longest makes room, of the address that has most;
-// one whose request is being worked on is never closed for that. Who does not read its answers is not waited for. Handshakes
-// that are not done are fewer still: each costs as much memory as several connections.
+// Limits the number of connections. At the limit, the connection that has been idle longest is closed, of the address that has most; a
+// connection with a request in progress is never closed for that. Clients that do not read their answers are not waited for. Unfinished
+// handshakes have a lower limit: each takes as much memory as several connections.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -10,41 +10,41 @@ import type { Tenant } from '../payments/pipeline/capacity.js';
 /** How long a client may take to read an answer. */
 const READING_MS = 10_000;
 const LOOK_EVERY_MS = 1_000;
-/** Among so many connections one is looked for whose request has not come whole yet; the next time among others. */
+/** How many connections are searched for an incomplete request; the next search continues from there. */
 const LOOKED_THROUGH = 1_000;
 
-/** So many handshakes may be under way, about 120 MB. */
+/** The most handshakes at a time, about 120 MB. */
 const MOST_HANDSHAKES = 2_000;
 
-/** One object for as long as it is open: a map of the requests themselves would keep them alive far beyond their answers. */
+/** One object while the connection is open: a map of requests would keep them alive far beyond their answers. */
 interface Connection {
   readonly address: string;
-  /** With TLS, until its handshake is done. */
+  /** With TLS, until the handshake is done. */
   handshaking: boolean;
-  /** What is worked on, if anything is. */
+  /** The request in progress, if any. */
   request: IncomingMessage | undefined;
   response: ServerResponse | undefined;
-  /** When it was first seen that everything was written and not all of it taken. */
+  /** When it was first seen that everything was written and the client had not read all of it. */
   writtenAtMs: number | undefined;
 }
 
 export interface ConnectionFigures {
   readonly open: number;
   readonly most: number;
-  /** Closed or refused for want of room, since the start. */
+  /** Closed or refused at the limit, since the start. */
   readonly turnedAway: number;
 }
 
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
-  /** By address; of each, in the order in which they became idle. None is empty. */
+  /** By address, in the order in which they became idle. No set is empty. */
   readonly #idle = new Map<string, Set<Socket>>();
   readonly #countOf = new Map<string, number>();
-  /** Of each address, the sockets whose handshakes are under way, in the order in which they were accepted. None is empty. */
+  /** Sockets with unfinished handshakes by address, in the order of acceptance. No set is empty. */
   readonly #handshakes = new Map<string, Set<Socket>>();
   #handshaking = 0;
   #isClosing = false;
-  /** Where the search for a request that has not come whole goes on. */
+  /** Where the search for an incomplete request continues. */
   #looked = this.#open.entries();
   #closed = 0;
   #refused = 0;
@@ -61,7 +61,7 @@ export class Connections {
     return { open: this.#open.size, most: this.most, turnedAway: this.#turnedAway };
   }
 
-  /** A connection was accepted; with TLS its handshake is still to come. */
+  /** A connection was accepted; with TLS its handshake follows. */
   add(socket: Socket, handshaking = false): void {
     // guard(TLS: handshakes under way are bounded): if (handshaking && this.#handshaking >= this.mostHandshakes) this.#giveUpHandshake(); ⇒
     if (handshaking && this.#handshaking >= this.mostHandshakes) this.#giveUpHandshake();
@@ -71,7 +71,7 @@ export class Connections {
       socket.destroy();
       return;
     }
-    // Gone with the connection.
+    // Not available after the connection is closed.
     const address = socket.remoteAddress ?? '';
     const connection = {
       address,
@@ -87,7 +87,7 @@ export class Connections {
     socket.once('close', () => this.#remove(address, socket));
   }
 
-  /** The handshake of a connection is done: from now on this socket is the connection. */
+  /** The handshake is done: from now on the secure socket is the connection. */
   secured(accepted: Socket, secure: Socket): void {
     const connection = this.#open.get(accepted);
     if (connection === undefined) return;
@@ -101,7 +101,7 @@ export class Connections {
     secure.once('close', () => this.#remove(address, secure));
   }
 
-  /** A request is worked on, from its headers to the end of its answer. */
+  /** A request is in progress, from its headers to the end of its answer. */
   begin(socket: Socket, request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
@@ -123,7 +123,7 @@ export class Connections {
     clearInterval(this.#looking);
   }
 
-  /** The server is about to end. Whoever has asked for nothing yet is not waited for: Node would, and without end. */
+  /** The server is about to stop. Clients without a request are not waited for; Node would wait without end. */
   dismissSilent(): void {
     this.#isClosing = true;
     for (const [socket, { handshaking }] of this.#open) {
@@ -146,7 +146,7 @@ export class Connections {
     if (sockets?.delete(socket) && sockets.size === 0) this.#handshakes.delete(connection.address);
   }
 
-  /** The oldest, of the address that has most of them under way. */
+  /** Closes the oldest handshake of the address that has most. */
   #giveUpHandshake(): void {
     let most: Set<Socket> | undefined;
     for (const sockets of this.#handshakes.values()) if (sockets.size > (most?.size ?? 0)) most = sockets;
@@ -172,7 +172,7 @@ export class Connections {
 
   #remove(address: string, socket: Socket): void {
     const connection = this.#open.get(socket);
-    // It has gone on as another.
+    // The connection continues under its secure socket.
     if (connection === undefined) return;
     this.#endHandshake(connection, socket);
     this.#stir(address, socket);
@@ -237,7 +237,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** Of a server that speaks TLS. Node would begin each with its first byte, however many come at once. */
+/** For a TLS server. Node would begin each handshake with its first byte, however many arrive at once. */
 export function beginInTurns(server: Server): void {
   const begins = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
@@ -250,20 +250,20 @@ export function beginInTurns(server: Server): void {
 }
 
 /**
- * Begun in turns over addresses, a few in each turn of the event loop: each costs as much as several requests, and nobody has to say
- * who they are to ask for one. Of a client that has said nothing yet nothing is kept but its connection.
+ * Begins handshakes in turns over addresses, a few in each turn of the event loop: each costs as much as several requests, and needs no
+ * credentials. Until a client has sent something, only its connection is kept.
  */
 class Handshakes {
-  readonly #waiting = new TenantLines<Waiting>();
+  readonly #waiting = new TenantQueues<Waiting>();
   #isPlanned = false;
   readonly #goOn = () => this.#begin();
 
-  /** A connection was accepted: `begin` is called when its client has said something, and it is its turn. */
+  /** A connection was accepted: `begin` is called in its turn, once the client has sent something. */
   take(socket: Socket, begin: () => void): void {
     socket.on('error', () => {});
     socket.setTimeout(REQUEST_TIMEOUT_MS, () => socket.destroy());
     socket.once('readable', () => {
-      // What can be read may be the end.
+      // The readable event may be the end of the connection.
       if (socket.readableLength === 0) {
         socket.destroy();
         return;
@@ -285,7 +285,7 @@ class Handshakes {
     for (let begun = 0; begun < MOST_IN_A_TURN; begun += 1) {
       const next = this.#waiting.next();
       if (next === undefined) return;
-      // From now on the handshake has its own time.
+      // From now on the handshake's own timeout applies.
       next.socket.setTimeout(0);
       if (!next.socket.destroyed) next.begin();
     }
@@ -293,19 +293,19 @@ class Handshakes {
   }
 }
 
-interface Line<Item> {
+interface Queue<Item> {
   readonly waiting: Item[];
-  /** Turns that it has had in advance. */
+  /** Turns used in advance. */
   debt: number;
 }
 
-/** What waits is taken in turns over tenants, so that whoever has much waiting waits for itself. */
-export class TenantLines<Item extends object> {
-  /** By tenant, in the order in which they have their turns. None is empty. */
-  readonly #lines = new Map<Tenant, Line<Item>>();
+/** Queues by tenant, taken in turns, so that a tenant with much waiting delays only itself. */
+export class TenantQueues<Item extends object> {
+  /** In the order of their turns. No queue is empty. */
+  readonly #queues = new Map<Tenant, Queue<Item>>();
   #size = 0;
 
-  /** `furtherTurns` says how many turns more than one an item counts as, when it is taken. */
+  /** `furtherTurns`: how many more turns than one an item uses. */
   constructor(private readonly furtherTurns: (item: Item) => number = () => 0) {}
 
   get size(): number {
@@ -313,26 +313,26 @@ export class TenantLines<Item extends object> {
   }
 
   add(tenant: Tenant, item: Item): void {
-    const line = this.#lines.get(tenant);
-    if (line === undefined) this.#lines.set(tenant, { waiting: [item], debt: 0 });
-    else line.waiting.push(item);
+    const queue = this.#queues.get(tenant);
+    if (queue === undefined) this.#queues.set(tenant, { waiting: [item], debt: 0 });
+    else queue.waiting.push(item);
     this.#size += 1;
   }
 
-  /** Takes the first of the tenant whose turn it is. */
+  /** Takes the first item of the tenant whose turn it is. */
   next(): Item | undefined {
-    for (const [tenant, line] of this.#lines) {
-      // Behind the others for its next turn.
-      this.#lines.delete(tenant);
-      if (line.debt > 0 && this.#lines.size > 0) {
-        line.debt -= 1;
-        this.#lines.set(tenant, line);
+    for (const [tenant, queue] of this.#queues) {
+      // Moves the tenant behind the others.
+      this.#queues.delete(tenant);
+      if (queue.debt > 0 && this.#queues.size > 0) {
+        queue.debt -= 1;
+        this.#queues.set(tenant, queue);
         continue;
       }
-      const item = line.waiting.shift() as Item;
-      if (line.waiting.length > 0) this.#lines.set(tenant, line);
+      const item = queue.waiting.shift() as Item;
+      if (queue.waiting.length > 0) this.#queues.set(tenant, queue);
       this.#size -= 1;
-      line.debt = this.furtherTurns(item);
+      queue.debt = this.furtherTurns(item);
       return item;
     }
     return undefined;

@@ -1,5 +1,5 @@
-// The operators' listener: a place of its own for what operators look at, apart from the merchants' port. It serves a few pages by their
-// paths, and the console on all others; each says itself who may see it.
+// The operators' listener, separate from the merchants' port. It serves a few pages by path, and the console on all other paths; each
+// decides who may see it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -15,58 +15,58 @@ export interface PageAnswer {
 
 export interface Page {
   readonly path: string;
-  /** Of a GET; what it throws is answered 500, without a word of why. */
+  /** Answers a GET. If it throws, the answer is 500 without a reason. */
   answer(request: IncomingMessage): Promise<PageAnswer>;
 }
 
-/** What is on every path that no page has. */
+/** Serves every path that has no page. */
 export interface Site {
-  /** Answers by itself, whatever the method, and never rejects. */
-  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Handles any method, and never throws. */
+  answer(request: IncomingMessage, response: ServerResponse): void;
 }
 
 export interface ListenerOptions {
   readonly host: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** With one the listener speaks TLS, and nothing else. */
+  /** If given, the listener speaks only TLS. */
   readonly certificate: CertificatePair | undefined;
   readonly pages: readonly Page[];
   /** Undefined while there is none. */
   site(): Site | undefined;
-  /** By which it may be called besides, where it listens on loopback: the name that a proxy has. */
+  /** Another name that it may be called by on loopback: the proxy's. */
   readonly publicHost?: string | undefined;
 }
 
 export interface OperatorsListener {
   /** For example `http://127.0.0.1:8081`. */
   readonly url: string;
-  /** From the next handshake on. */
+  /** Applies from the next handshake on. */
   useCertificate(pair: CertificatePair): void;
   close(): Promise<void>;
 }
 
-/** Operators are few, and so are those who scrape. Whoever hangs here takes nothing from payments. */
+/** Operators and scrapers are few. Connections that hang here take nothing from payments. */
 const MOST_CONNECTIONS = 256;
 const HEADERS_WITHIN_MS = 10_000;
-/** A file may be dropped on the console from far away. */
+/** An operator may upload a file over a slow line. */
 const REQUEST_WITHIN_MS = 120_000;
 const IDLE_MS = 75_000;
 const PLAIN = 'text/plain; charset=utf-8';
 
-/** Rejects where the address cannot be listened on. */
+/** Rejects if the address cannot be listened on. */
 export async function listenForOperators(options: ListenerOptions): Promise<OperatorsListener> {
   const { host, port, certificate, pages, publicHost } = options;
   const byPath = new Map(pages.map((page) => [page.path, page]));
   // guard(operators’ listener: nobody reads it by a name of their own): !isLoopback(host) || isLoopback(name) || name === publicHost ⇒ name !== '' || publicHost === ''
   const mayBeCalled = (name: string) => !isLoopback(host) || isLoopback(name) || name === publicHost;
   const handle = (request: IncomingMessage, response: ServerResponse) => {
-    // A page of somebody else's, open in the browser of an operator, can give this machine a name of its own and read what is here.
+    // Prevents DNS rebinding: a foreign page in an operator's browser could give this machine a name of its own and read the pages.
     if (!mayBeCalled(hostIn(request.headers.host)))
       return send(request, response, said(421, 'call this listener by localhost or its address'));
     const page = byPath.get((request.url ?? '/').split('?', 1)[0] as string);
     const site = options.site();
-    if (page === undefined && site !== undefined) return void site.answer(request, response);
+    if (page === undefined && site !== undefined) return site.answer(request, response);
     void answerOf(byPath, page, request).then((answer) => send(request, response, answer));
   };
   const limits = {
@@ -80,10 +80,10 @@ export async function listenForOperators(options: ListenerOptions): Promise<Oper
       ? createServer(limits, handle)
       : createTlsServer({ ...limits, ...contextOptions(certificate) }, handle);
   server.maxConnections = MOST_CONNECTIONS;
-  // Not shared with workers: this is the first process's own.
+  // Not shared with workers: it belongs to the first process.
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen({ host, port, exclusive: true }, () => {
-      // One that cannot be accepted, for want of file descriptors, is no reason to end.
+      // A connection that cannot be accepted, without file descriptors, must not end the process.
       server.off('error', reject).on('error', () => {});
       resolve();
     });

@@ -1,4 +1,4 @@
-// What is served beside the operations: the documents, and whether the process lives and can serve.
+// Pages besides the operations: the documents, liveness and readiness.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { LinkReport } from '../acquirers/links.js';
 import { BASE_PATH } from '../api/operations/hal.js';
@@ -7,11 +7,11 @@ import { type AnswerServices, JSON_TYPE, send } from './answers.js';
 
 export interface PageServices extends AnswerServices {
   readonly documents: Documents;
-  /** Empty when everything needed to serve is there, otherwise what is missing. */
+  /** Undefined if the process can serve; otherwise what is missing. */
   readonly notReady: () => Promise<string | undefined>;
-  /** Of this process. One that is down says nothing about whether the process can serve: the others go on, and so does all else. */
+  /** The links of this process. A link that is down does not make the process unready: everything else goes on. */
   readonly links: () => readonly LinkReport[];
-  /** What the database has lost and nobody has reconciled: payments go on meanwhile. */
+  /** A period that the database has lost and nobody has reconciled; payments go on. */
   readonly lostTime: () => LostTime | undefined;
 }
 
@@ -20,7 +20,7 @@ const FRONT_HEADERS = {
   'content-type': HTML_TYPE,
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
 };
-/** It takes its looks and its script from here, tries out operations here, and knows nobody else. */
+/** The page loads styles and script from here, calls operations here, and nothing else. */
 const REFERENCE_HEADERS = {
   'content-type': HTML_TYPE,
   'content-security-policy':
@@ -28,7 +28,7 @@ const REFERENCE_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-/** What it is, its type says. */
+/** Browsers must not guess the type. */
 const NOT_GUESSED = { 'x-content-type-options': 'nosniff' };
 
 export function addPages(app: FastifyInstance, services: PageServices): void {
@@ -68,7 +68,7 @@ function lostTimeShown(lost: LostTime | undefined): { readonly lost_time?: objec
   return { lost_time: { from: new Date(fromMs).toISOString(), until: new Date(untilMs).toISOString() } };
 }
 
-/** Names and counts, and nothing that would lead anybody to a host: whoever asks has shown no credentials. */
+/** Names and counts only, nothing about hosts: the page needs no credentials. */
 function linksShown(reports: readonly LinkReport[]): { readonly links?: readonly object[] } {
   if (reports.length === 0) return {};
   return {
@@ -76,7 +76,7 @@ function linksShown(reports: readonly LinkReport[]): { readonly links?: readonly
   };
 }
 
-/** As bytes: to encode, let alone to compress, so long a text for every answer takes its time. */
+/** As bytes, because encoding and compressing such a long text for every answer is slow. */
 export interface ServedDocument {
   readonly plain: Buffer;
   readonly br: Buffer;
@@ -89,7 +89,7 @@ export type Documents = Readonly<Record<DocumentName, ServedDocument>>;
 /** The smallest first. */
 const COMPRESSED = ['br', 'gzip'] as const;
 
-/** The form that the client takes, with the headers that say which it is. */
+/** Chooses the encoding that the client accepts, and sets its headers. */
 function formFor(document: ServedDocument, accepted: string | undefined, reply: FastifyReply): Buffer {
   reply.header('vary', 'accept-encoding');
   const form = COMPRESSED.find((encoding) => takes(accepted, encoding));
@@ -98,7 +98,7 @@ function formFor(document: ServedDocument, accepted: string | undefined, reply: 
   return document[form];
 }
 
-/** Whether an encoding is named, and not to say that it is unwanted. */
+/** Whether the header names the encoding without refusing it. */
 function takes(accepted = '', encoding: string): boolean {
   return accepted
     .toLowerCase()
@@ -107,7 +107,7 @@ function takes(accepted = '', encoding: string): boolean {
     .some(([name, quality = 'q=1']) => name === encoding && !/^q=0(\.0*)?$/.test(quality));
 }
 
-/** At `/` a page for people and a document for programs lead to everything that needs no credentials. */
+/** `/` has a page for people and a document for programs, with links to everything public. */
 const PLACES = [
   { name: 'reference', href: '/docs', title: 'The API reference' },
   { name: 'openapi', href: `${BASE_PATH}/openapi.json`, title: 'The OpenAPI document, for programs' },
@@ -147,12 +147,12 @@ ${PLACES.map(({ href, title }) => `<li><a href="${href}">${title}</a> <code>${hr
 </html>
 `;
 
-/** Whether the page is wanted and not the document: browsers say so, and who says nothing is a program. */
+/** Whether the client wants the page: browsers say so, and a client that says nothing is a program. */
 function wantsPage(accept: string | undefined): boolean {
   return qualityOf(accept, 'text/html') > qualityOf(accept, 'application/json');
 }
 
-/** How much a media type is wanted, from 0 to 1, by its own name only: whoever takes anything gets the document. */
+/** The quality of a media type, from 0 to 1, by its exact name: clients that accept anything get the document. */
 function qualityOf(accept: string | undefined, type: string): number {
   for (const range of accept?.toLowerCase().split(',') ?? []) {
     const [name, ...parameters] = range.split(';').map((part) => part.trim());

@@ -1,14 +1,14 @@
-// Asks a gateway on this machine whether it lives, or whether it can take requests: for health checks and for whoever starts it.
+// Asks a gateway on this machine whether it is live or ready: for health checks, and for scripts that start it.
 import { get } from 'node:http';
 import { get as getByTls } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Question = 'ready' | 'live';
 
-/** The image's health check has five seconds, and has to start too. */
+/** The image's health check has five seconds, including its start. */
 const ANSWER_WITHIN_MS = 2_000;
 const PAUSE_MS = 200;
-/** Where a gateway that listens on every interface is reached from its own machine. */
+/** The local address of a gateway that listens on every interface. */
 const FROM_HERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 interface Address {
@@ -18,7 +18,7 @@ interface Address {
   readonly overTls: boolean;
 }
 
-/** Undefined for yes, otherwise why not. Asks again until the answer is yes or the time is up. */
+/** Undefined for yes, otherwise the reason. Repeats until yes, or until the time is up. */
 export async function probe(
   { host, port, tls }: { host: string; port: number; tls?: object | undefined },
   question: Question,
@@ -43,7 +43,7 @@ async function ask(address: Address): Promise<string | undefined> {
   }
 }
 
-/** Nothing is sent that has to be kept secret, and the certificate is for another name than that of this machine. */
+/** Nothing secret is sent, and the certificate is for another name than this machine's. */
 const UNSEEN = { rejectUnauthorized: false };
 
 function answerOf({ overTls, ...address }: Address): Promise<{ status: number; body: string }> {

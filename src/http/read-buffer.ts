@@ -1,5 +1,5 @@
-// The buffer into which Node reads what comes in over HTTP. A process has one for all of its connections, out of reach of programs, and
-// what was read last stays in it until more is read. So that no card number does, the gateway writes to itself from time to time.
+// Overwrites the buffer into which Node reads HTTP input. A process has one for all connections; programs cannot reach it, and it keeps
+// what was read last. So that this is never a card number, the gateway writes to itself from time to time.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { connect, Server, type Socket } from 'node:net';
@@ -10,30 +10,30 @@ const HEAD = `POST / HTTP/1.1\r\nHost: itself\r\nContent-Length: ${BUFFER_BYTES}
 const REQUEST = Buffer.concat([Buffer.from(HEAD), Buffer.alloc(BUFFER_BYTES)]);
 
 export class ReadBuffer {
-  #line: Socket | undefined;
+  #socket: Socket | undefined;
 
-  /** Returns when it was read. Where a process cannot connect to itself in this way, nothing is done. */
+  /** Resolves when the data was read. Does nothing if the process cannot connect to itself. */
   async overwrite(): Promise<void> {
-    this.#line ??= await connectedToItself().catch(() => undefined);
-    const line = this.#line;
-    if (line === undefined) return;
+    this.#socket ??= await connectedToItself().catch(() => undefined);
+    const socket = this.#socket;
+    if (socket === undefined) return;
     await new Promise<void>((resolve) => {
       const done = () => {
-        line.off('data', done).off('close', done);
+        socket.off('data', done).off('close', done);
         resolve();
       };
-      line.once('data', done).once('close', done).write(REQUEST);
+      socket.once('data', done).once('close', done).write(REQUEST);
     });
-    if (line.destroyed) this.#line = undefined;
+    if (socket.destroyed) this.#socket = undefined;
   }
 
   close(): void {
-    this.#line?.destroy();
-    this.#line = undefined;
+    this.#socket?.destroy();
+    this.#socket = undefined;
   }
 }
 
-/** Over a socket of the system that no network reaches. Nobody is listened to once the one connection is there. */
+/** Over an abstract Unix socket, which no network reaches. It stops listening once the connection is there. */
 function connectedToItself(): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, (request, response) => {
@@ -42,14 +42,14 @@ function connectedToItself(): Promise<Socket> {
     const path = `\0tollgate-${randomUUID()}`;
     server.once('error', reject).once('connection', (far: Socket) => {
       far.unref();
-      // Of HTTP's own way to close a server, idle connections are a part.
+      // The HTTP server's own `close` would also close idle connections.
       Server.prototype.close.call(server);
-      resolve(line);
+      resolve(socket);
     });
-    let line: Socket;
+    let socket: Socket;
     server.listen({ path }, () => {
-      line = connect({ path });
-      line.once('error', reject).unref();
+      socket = connect({ path });
+      socket.once('error', reject).unref();
     });
     server.unref();
   });

@@ -1,12 +1,12 @@
-// Answers to what the framework never sees or never sees whole: bytes that are no request, requests that do not arrive,
-// and what the server does not take. Each has the body and the log line of any other refusal.
+// Answers input that the framework never sees completely: bytes that are not a request, requests that do not arrive, and input that the
+// server refuses. The answers have the body and log line of any other refusal.
 import { type Addresses, allowed } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/operation.js';
 import type { RefusedRequest } from '../api/problems.js';
 import { refusalResponse } from '../api/refusals.js';
 import { JSON_TYPE, type RequestFigures, type RequestLog, refusalOfConnection } from './answers.js';
 import type { ClientAddresses } from './authentication.js';
-import type { Handlers, Refusal } from './one-at-a-time.js';
+import type { Handlers, Refusal } from './connection-queue.js';
 
 export function refusing(
   requestLog: RequestLog,
@@ -50,7 +50,7 @@ export function rawRefusal(refusal: RefusedRequest): Refusal {
   };
 }
 
-/** The headers of an answer to a request with this correlation ID, if it has one that may be repeated. */
+/** Adds the request's correlation ID, if it has a valid one. */
 export function withCorrelationId(headers: Refusal['headers'], id: string | undefined): Refusal['headers'] {
   return id === undefined ? headers : { ...headers, [CORRELATION_HEADER]: id };
 }
@@ -60,8 +60,8 @@ const HEADER_LINE = /^x-correlation-id:[ \t]*(.*?)[ \t]*\r\n/gim;
 const END_OF_HEAD = '\r\n\r\n';
 
 /**
- * That of a request whose head could not be read, if the packet begins with this head and the trouble is in it: an ID of
- * a request before it would say that that one was refused.
+ * The correlation ID of an unreadable head, if the packet begins with this head and the error is in it. The ID of an earlier request
+ * would say that that request was refused.
  */
 function correlationIdInHead(packet: Buffer, troubleAt: number): string | undefined {
   const text = packet.toString('latin1');

@@ -1,5 +1,5 @@
-// The HTTP server: Fastify on the server that takes one request of a connection at a time, its limits, what every request goes through
-// before it comes to its route, and the way of a request to an operation: its caller, in flight until it is answered, handled, answered.
+// The HTTP server: Fastify on a server that handles one request of a connection at a time, its limits, the checks of every request, and
+// the path of a request to its operation: authenticate, register in flight, handle, answer.
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -15,11 +15,12 @@ import type { Caller } from '../organisations/users/callers.js';
 import type { InFlightRequest, SearchFence } from '../payments/finding/search-fence.js';
 import type { Capacity } from '../payments/pipeline/capacity.js';
 import { parseJson } from '../values/json.js';
-import { door, Shedding, Turns, whenReceived } from './admission.js';
+import { admission, Shedding, Turns, whenReceived } from './admission.js';
 import { type AnswerServices, JSON_TYPE, receive, refuse, send } from './answers.js';
 import { type AuthenticationServices, knownCaller, provenCaller, refusedLogIn } from './authentication.js';
+import { makeServer, receivedAfter } from './connection-queue.js';
 import { type ConnectionFigures, Connections } from './connections.js';
-import { makeServer, receivedAfter } from './one-at-a-time.js';
+import { NO_SCHEMAS } from './no-schemas.js';
 import { addPages, type PageServices } from './pages.js';
 import { refusing } from './refused-connections.js';
 import { acceptedSocket, type CertificatePair, contextOptions, FailedHandshakes } from './tls.js';
@@ -27,7 +28,7 @@ import { acceptedSocket, type CertificatePair, contextOptions, FailedHandshakes 
 interface ServerServices extends RouteServices, PageServices {
   readonly capacity: Capacity;
   readonly maxConnections: number;
-  /** With one the server speaks TLS, and nothing else. */
+  /** If given, the server speaks only TLS. */
   readonly certificate: CertificatePair | undefined;
 }
 
@@ -40,29 +41,24 @@ export interface ServerFigures {
 export interface HttpServer {
   readonly app: FastifyInstance;
   figures(): ServerFigures;
-  /** From the next handshake on. Connections that there are go on as they are. */
+  /** Applies from the next handshake on. Open connections continue unchanged. */
   useCertificate(pair: CertificatePair): void;
 }
 
 const KEEP_ALIVE_MS = 75_000;
-
-function noSchemas(): never {
-  throw new Error('a route has a schema for Fastify');
-}
 
 export function buildServer(services: ServerServices): HttpServer {
   const connections = new Connections(services.maxConnections, services.log);
   const turns = new Turns(() => services.searchFence.now);
   const shedding = new Shedding(services.log);
   const failedHandshakes = new FailedHandshakes(services.log);
-  /** Several where the name to listen on has several addresses. */
+  /** Several if the name to listen on has several addresses. */
   const servers: Server[] = [];
   let { certificate } = services;
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',
-    // No route has a schema for Fastify: the compilers for them take longer to load than Fastify itself.
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    schemaController: NO_SCHEMAS,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384, querystringParser: parseQuery },
     rewriteUrl: ({ url = '/' }) => originForm(url),
@@ -75,7 +71,7 @@ export function buildServer(services: ServerServices): HttpServer {
           connectionsCheckingInterval: 1_000,
         },
         {
-          handle: door(handle, { ...services, connections, turns, shedding }),
+          handle: admission(handle, { ...services, connections, turns, shedding }),
           refuse: refusing(services.requestLog, ADDRESSES, services.clientAddresses, services.requests),
           now: () => services.searchFence.now,
           handshakeFailed: (error, socket) => failedHandshakes.note(error, socket),
@@ -87,12 +83,12 @@ export function buildServer(services: ServerServices): HttpServer {
       server.on('connection', (socket: Socket) => {
         services.searchFence.connected();
         connections.add(socket, isTls);
-        turns.hurry();
+        turns.connectionAccepted();
       });
       server.on('secureConnection', (socket: Socket) => connections.secured(acceptedSocket(socket), socket));
       return server;
     },
-    // Refused in its turn, by the server that was made above.
+    // Refused in its turn by the server made above.
     clientErrorHandler: () => {},
     frameworkErrors: (error, request, reply) => {
       refuse(services, request, reply as FastifyReply, error);
@@ -111,7 +107,7 @@ export function buildServer(services: ServerServices): HttpServer {
     const unclear = refusalOfFraming(request, reply);
     if (unclear !== undefined) return done(unclear);
     if (!hostNamedOnce(request)) return done(refused('malformed_request', ['header', 'Host']));
-    // What leads nowhere is refused before its body is read, whatever that is.
+    // Requests to unknown addresses are refused before their body is read.
     done(request.is404 ? notFound(request, reply) : undefined);
   });
   app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error));
@@ -133,7 +129,7 @@ export function buildServer(services: ServerServices): HttpServer {
   };
 }
 
-/** Where a request ends that is refused like this is anybody's guess: nothing behind it is read as another. */
+/** Where such a request ends is ambiguous, so nothing behind it is read as another request. */
 function refusalOfFraming(
   { raw: { httpVersion, headers } }: FastifyRequest,
   { raw: response }: FastifyReply,
@@ -147,7 +143,7 @@ function refusalOfFraming(
     : refused('http_version_not_supported');
 }
 
-/** Two of them come joined by a comma and a space. */
+/** Node joins duplicates with a comma and a space. */
 function hostNamedOnce({ raw: { httpVersion, headers } }: FastifyRequest): boolean {
   return headers.host === undefined ? httpVersion !== '1.1' : !headers.host.includes(' ');
 }
@@ -177,9 +173,9 @@ function addOperation(
     method: operation.method,
     url: patternOf(operation.route),
     config: { figures: services.requests.of(operation.id) },
-    // Not a promise: nearly always there is nothing to wait for.
+    // Not a promise, because there is nearly always nothing to wait for.
     onRequest: (request, reply, done) => {
-      // Nothing new is begun while the process ends; what was begun is finished.
+      // While the process stops, it finishes requests in progress and starts no new ones.
       if (services.draining()) throw refused('not_processed');
       const inFlight = operation.creates ? arrive(searchFence, request, reply) : undefined;
       const admit = (caller: Caller) => {
@@ -197,7 +193,7 @@ function addOperation(
       const context = authenticatedContext(request);
       const { inFlight } = context;
       if (inFlight !== undefined) {
-        // Somebody was told that there is no such transaction, or may have been told since the client has gone.
+        // A search has answered that there is no such transaction, or may have if its client has gone.
         // guard(search: what was turned away by a search is not processed): ) ⇒ && inFlight.begun)
         if (inFlight.turnedAway) throw refused('not_processed');
         inFlight.begun = true;
@@ -209,11 +205,11 @@ function addOperation(
         if (said.location !== undefined) reply.header('location', said.location);
         if (services.draining()) reply.header('connection', 'close');
         if (said.body !== undefined) reply.header('content-type', JSON_TYPE);
-        // Not returned: the framework would wait for it to be sent, as it has been.
+        // Not returned: the framework would wait for an answer that is already sent.
         send(services, request, reply, said, said.body === undefined ? undefined : JSON.stringify(said.body));
       } catch (error) {
         const { body } = request;
-        // A card number may stand anywhere in it, and what follows takes its time.
+        // The body may contain a card number, and the next steps take time.
         request.body = undefined;
         throw (await refusalOfOperation(operation, context, merchantIn(body), error, lookup)) ?? error;
       } finally {
@@ -223,7 +219,7 @@ function addOperation(
   });
 }
 
-/** Of a request whose credentials have to be looked at. */
+/** For credentials that have to be verified. */
 async function logIn(
   services: RouteServices,
   request: FastifyRequest,
@@ -236,11 +232,11 @@ async function logIn(
 }
 
 function authenticatedContext({ context }: FastifyRequest): AuthenticatedRequest {
-  if (context.stage !== 'authenticated') throw new Error('a request is handled before its caller is known');
+  if (context.stage !== 'authenticated') throw new Error('a request is handled before it is authenticated');
   return context;
 }
 
-/** From here on a search for its correlation ID waits for it, until it is answered or will not be handled any more. */
+/** From here on a search for the correlation ID waits for this request, until it is answered or given up. */
 function arrive(
   searchFence: SearchFence,
   { context, raw }: FastifyRequest,
@@ -255,7 +251,7 @@ function arrive(
   return inFlight;
 }
 
-/** Aborted when the answer is out, or its client has closed its side: gone, or in no mood to wait. */
+/** Aborted when the answer is sent, or the client has closed its side. */
 function untilGone({ raw: { socket } }: FastifyRequest, reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -267,7 +263,7 @@ function untilGone({ raw: { socket } }: FastifyRequest, reply: FastifyReply): Ab
   return controller.signal;
 }
 
-/** GET /transactions/purchase is a wrong method, not a look-up of an audit called "purchase". */
+/** GET /transactions/purchase is a wrong method, not a lookup of an audit called "purchase". */
 function refuseOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
   app.route({
     method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method)),
@@ -282,7 +278,10 @@ function refuseOtherMethods(app: FastifyInstance, url: string, methods: readonly
 
 type Done = (error: Error | null, body?: unknown) => void;
 
-/** There may be card numbers and CVVs in a body: every piece is overwritten as soon as it was read. Fastify's own way copies the pieces and leaves them behind. */
+/**
+ * A body may contain card numbers and CVVs: each piece is overwritten once it is read. Fastify's own parser copies the pieces and leaves
+ * them behind.
+ */
 function readJson(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
   const announced = Number(request.headers['content-length']);
   if (announced > BODY_LIMIT_BYTES) {
@@ -301,7 +300,7 @@ function readJson(request: FastifyRequest, payload: IncomingMessage, done: Done)
   function onEnd(): void {
     const text = textOf(pieces, length);
     if (length !== announced && !Number.isNaN(announced)) end(refused('malformed_request'));
-    // Many clients name a content type even where there is no content.
+    // Many clients send a content type even without content.
     else if (request.method === 'DELETE') end(null);
     else if (!isPlain(request)) end(refused('unsupported_media_type', ['header', 'Content-Encoding']));
     else parse(text, end);

@@ -1,14 +1,13 @@
-// TLS on the listener: its certificate, which versions and ciphers there are, what is known of a connection before and after its
-// handshake, and handshakes that fail.
+// TLS on the listener: certificate, versions and ciphers, the state of a connection around its handshake, and failed handshakes.
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { createSecureContext, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { REQUEST_TIMEOUT_MS } from '../api/limits.js';
-import { Tally } from './observability/tally.js';
+import { LogThrottle } from './observability/log-throttle.js';
 
-/** Forward secrecy and authenticated encryption only. The first three are those of TLS 1.3. */
+/** Only forward secrecy and authenticated encryption. The first three are for TLS 1.3. */
 const CIPHERS = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',
@@ -22,7 +21,7 @@ const CIPHERS = [
   // guard(TLS: no version before 1.2): ] ⇒ 'ALL@SECLEVEL=0', ⏎ ]
 ].join(':');
 
-/** For a server, and for the context that takes another's place: Node forgets whatever is not said again. */
+/** For a new server, and for a replaced context: Node forgets every option that is not repeated. */
 export function contextOptions({ certificate, key }: CertificatePair): TlsOptions {
   return {
     cert: certificate,
@@ -30,7 +29,7 @@ export function contextOptions({ certificate, key }: CertificatePair): TlsOption
     // guard(TLS: no version before 1.2): 2 ⇒ 1
     minVersion: 'TLSv1.2',
     ciphers: CIPHERS,
-    // TLS 1.2 lets a client ask for one handshake after the other, each of which costs the server more than the client.
+    // TLS 1.2 lets clients ask for handshakes again and again, each more expensive for the server than for the client.
     // guard(TLS: a client cannot ask for one handshake after the other): SSL_OP_NO_RENEGOTIATION ⇒ SSL_OP_ALL
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
@@ -39,33 +38,33 @@ export function contextOptions({ certificate, key }: CertificatePair): TlsOption
 export function serverOptions(pair: CertificatePair): TlsOptions {
   return {
     ...contextOptions(pair),
-    // Everybody is asked for a certificate. Whose it has to be, and whether one is needed, its user says and no authority.
+    // Every client is asked for a certificate. The user's settings, and no authority, decide whether one is needed and which.
     requestCert: true,
     rejectUnauthorized: false,
     handshakeTimeout: REQUEST_TIMEOUT_MS,
-    // A client that has sent everything and says so still waits for its answers.
+    // A client that has closed its side still waits for its answers.
     allowHalfOpen: true,
   };
 }
 
-/** A connection whose handshake is not done: nothing can be said on it. */
+/** Nothing can be sent before the handshake is done. */
 export function isHandshaking(socket: Socket): boolean {
   return (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting === true;
 }
 
-/** The socket as it was accepted. Nothing that Node documents leads there. */
+/** The accepted socket below a TLS socket. Node documents no way to it. */
 export function acceptedSocket(secure: Socket): Socket {
   return (secure as Socket & { _parent?: Socket })._parent ?? secure;
 }
 
-/** What the client has shown in its handshake, and has proved to have the key of. A resumed session has that of its first. */
+/** The client's certificate, whose key the client has proved to have. A resumed session has that of its first handshake. */
 export function clientCertificate({ socket }: IncomingMessage): X509Certificate | undefined {
   return 'getPeerX509Certificate' in socket ? (socket as TLSSocket).getPeerX509Certificate() : undefined;
 }
 
-/** In PEM. It can be sent to another process. */
+/** In PEM. Can be sent to another process. */
 export interface CertificatePair {
-  /** The certificate, followed by those between it and one that clients trust. */
+  /** The certificate, followed by the intermediate ones. */
   readonly certificate: string;
   readonly key: string;
 }
@@ -78,7 +77,7 @@ export interface Certificate {
   readonly expiresAtMs: number;
 }
 
-/** A pair that cannot be used: it is cut short, its halves do not belong together, or it is something else. */
+/** An unusable pair: truncated, not matching, or something else. */
 export class UnusableCertificate extends Error {
   override readonly name = 'UnusableCertificate';
 }
@@ -89,7 +88,7 @@ const END = /-----END CERTIFICATE-----/g;
 export function checkedCertificate(pair: CertificatePair): Certificate {
   const begun = pair.certificate.match(BEGIN)?.length ?? 0;
   if (begun === 0) throw new UnusableCertificate('the certificate is not in PEM');
-  // A file that ends between two certificates of its chain cannot be told from a whole one; anywhere else it can.
+  // A file that ends between two certificates looks complete; truncation anywhere else is detected.
   // guard(certificates: one that is cut short is said to be): !== pair.certificate.match(END)?.length ⇒ < 0
   if (begun !== pair.certificate.match(END)?.length) {
     throw new UnusableCertificate('the certificate is cut short');
@@ -99,7 +98,7 @@ export function checkedCertificate(pair: CertificatePair): Certificate {
   if (!leaf.checkPrivateKey(privateKey(pair.key))) {
     throw new UnusableCertificate('the key is not that of the certificate');
   }
-  // What OpenSSL has against it, such as a key that is too short, it says only now.
+  // OpenSSL reports some errors, such as a short key, only now.
   read(
     () => createSecureContext({ cert: pair.certificate, key: pair.key }),
     'the certificate cannot be used for TLS',
@@ -119,7 +118,7 @@ function privateKey(pem: string): KeyObject {
   );
 }
 
-/** The reasons of OpenSSL are left out: they may repeat what stands in the file of the key. */
+/** OpenSSL's reasons are left out, because they may quote the key file. */
 function read<Result>(work: () => Result, otherwise: string): Result {
   try {
     return work();
@@ -131,7 +130,7 @@ function read<Result>(work: () => Result, otherwise: string): Result {
 const DAY_MS = 86_400_000;
 const WARN_AT_DAYS = [1, 7, 30] as const;
 
-/** How near its end a certificate is: under so many days (30, 7 or 1), or 0 where it has expired. Undefined while there is time. */
+/** How close a certificate is to its expiry: within 30, 7 or 1 days, or 0 if expired. Undefined if there is time. */
 export function daysToExpiry({ expiresAtMs }: Certificate, nowMs: number): 0 | 1 | 7 | 30 | undefined {
   if (expiresAtMs <= nowMs) return 0;
   return WARN_AT_DAYS.find((days) => expiresAtMs - nowMs <= days * DAY_MS);
@@ -141,9 +140,9 @@ export function isInForce({ validFromMs, expiresAtMs }: Certificate, nowMs: numb
   return validFromMs <= nowMs && nowMs < expiresAtMs;
 }
 
-/** Reasons and addresses that have a line of their own within a second. */
+/** How many reasons and addresses get a log line of their own per second. */
 const MOST_KINDS = 10;
-/** Whoever hangs up before it has said anything has not failed: so do those who only look whether somebody listens. */
+/** A client that hangs up before sending anything has not failed: port checks do that. */
 const HUNG_UP = 'ECONNRESET';
 
 interface FailedHandshake {
@@ -151,13 +150,13 @@ interface FailedHandshake {
   readonly address: string;
 }
 
-/** A line of the log for each reason, address and second, however many fail. */
+/** One log line for each reason, address and second, however many fail. */
 export class FailedHandshakes {
-  readonly #tally: Tally<FailedHandshake>;
+  readonly #throttle: LogThrottle<FailedHandshake>;
   total = 0;
 
   constructor(log: Logger) {
-    this.#tally = new Tally<FailedHandshake>(
+    this.#throttle = new LogThrottle<FailedHandshake>(
       MOST_KINDS,
       ({ reason, address }, count) => log.warn({ reason, address, count }, 'failed TLS handshakes'),
       (count) => log.warn({ count }, 'further failed TLS handshakes'),
@@ -167,8 +166,8 @@ export class FailedHandshakes {
   note({ code = 'unknown' }: { code?: string }, socket: Socket): void {
     if (code === HUNG_UP) return;
     this.total += 1;
-    // Of the one that was accepted it is known, also when it is closed.
+    // The accepted socket knows its address even after it is closed.
     const address = acceptedSocket(socket).remoteAddress ?? 'unknown';
-    this.#tally.add(`${code} ${address}`, { reason: code, address });
+    this.#throttle.add(`${code} ${address}`, { reason: code, address });
   }
 }

@@ -1,13 +1,13 @@
-// The merchants' port while the gateway waits for its database at start. It answers as a gateway that has lost its database: it lives,
-// is not ready, and processes nothing.
+// Serves the merchants' port while the gateway waits for its database at start. It answers like a gateway that has lost its database:
+// live, not ready, and nothing is processed.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
 import { CORRELATION_HEADER, returnable } from '../api/operation.js';
 import { refused } from '../api/problems.js';
-import { saidTo } from '../api/refusals.js';
+import { refusalForMethod } from '../api/refusals.js';
 import { JSON_TYPE, overwrite } from './answers.js';
-import type { Refusal } from './one-at-a-time.js';
+import type { Refusal } from './connection-queue.js';
 import { rawRefusal, withCorrelationId } from './refused-connections.js';
 import { type CertificatePair, serverOptions } from './tls.js';
 
@@ -15,18 +15,18 @@ export interface WaitingRoomOptions {
   readonly host: string;
   readonly port: number;
   readonly maxConnections: number;
-  /** With one it speaks TLS, as the gateway will. */
+  /** If given, it speaks TLS, as the gateway will. */
   readonly certificate: CertificatePair | undefined;
   /** Why the gateway is not ready. */
   readonly reason: string;
 }
 
 export interface WaitingRoom {
-  /** The port is free then. */
+  /** Frees the port. */
   close(): Promise<void>;
 }
 
-/** Rejects where the address cannot be listened on. */
+/** Rejects if the address cannot be listened on. */
 export async function openWaitingRoom(options: WaitingRoomOptions): Promise<WaitingRoom> {
   const { host, port, maxConnections, certificate, reason } = options;
   const handle = answering(reason);
@@ -36,10 +36,10 @@ export async function openWaitingRoom(options: WaitingRoomOptions): Promise<Wait
       ? createServer(limits, handle)
       : createTlsServer({ ...limits, ...serverOptions(certificate) }, handle);
   server.maxConnections = maxConnections;
-  // Not shared with workers, which listen when this is closed.
+  // Not shared with workers, which listen after this is closed.
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen({ host, port, exclusive: true }, () => {
-      // One that cannot be accepted, for want of file descriptors, is no reason to end.
+      // A connection that cannot be accepted, without file descriptors, must not end the process.
       server.off('error', reject).on('error', () => {});
       resolve();
     });
@@ -61,11 +61,11 @@ function answering(reason: string): RequestListener {
   const notProcessed = refused('not_processed');
   return (request: IncomingMessage, response: ServerResponse) => {
     const { method = '', url = '' } = request;
-    const { status, headers, text } = pages[url] ?? rawRefusal(saidTo(method, notProcessed));
+    const { status, headers, text } = pages[url] ?? rawRefusal(refusalForMethod(method, notProcessed));
     const id = returnable(request.headers[CORRELATION_HEADER]);
-    // There may be a card number in it.
+    // The body may contain a card number.
     request.on('data', overwrite);
-    // Whoever asks again shall come to the gateway.
+    // The next request should reach the gateway.
     response.writeHead(status, { ...withCorrelationId(headers, id), connection: 'close' }).end(text);
   };
 }

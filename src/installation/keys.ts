@@ -183,7 +183,11 @@ export const KEYS = {
       scope: 'installation',
       route: 'GET /keys',
       input: {},
-      run: ({ database, settings }) => showKeys(database, settings.dataKeyLimits),
+      run: async ({ database, means, settings }: WithKey) => {
+        // Refused where the settings do not name the key of this database.
+        await means.provider();
+        return showKeys(database, settings.dataKeyLimits);
+      },
     }),
     task({
       name: 'keys rotate',

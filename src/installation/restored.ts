@@ -6,8 +6,8 @@ import { MOVE_POSITIONS } from '../events/restored.sql.js';
 import { journal } from '../journal/journal.js';
 import {
   forgetLostTime,
+  journalDeferredLostTime,
   journalLostTime,
-  journalWhatWaited,
   type LostTime,
   lostTime,
 } from '../payments/processes/lost-time.js';
@@ -174,7 +174,7 @@ async function lostTimeReconciled(
   note: string | undefined,
 ): Promise<Pick<LostTimeView, 'from' | 'until'>> {
   const said = note === undefined ? undefined : checkedReason(note);
-  await journalWhatWaited(database);
+  await journalDeferredLostTime(database);
   return database.transaction(async (connection) => {
     const lost = (await showLostTime(connection)) ?? refuse('nothing_lost');
     const open = lost.days.filter(({ reconciled, missingHere }) => !reconciled || missingHere > 0);

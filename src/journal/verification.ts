@@ -76,7 +76,7 @@ interface Start extends ChainEnd {
 
 const THE_BEGINNING: Start = { blockBefore: 0, blocksFromId: 0, afterId: 0 };
 
-const FOREIGN = 'inserted: nobody of ours wrote it';
+const FOREIGN = 'inserted: Tollgate did not write it';
 const BLOCKS_PAGE = 50;
 const ENTRIES_PAGE = 2_000;
 const MOST_SHOWN = 100;
@@ -151,7 +151,7 @@ export class JournalVerification {
           });
         // guard(journal: a block that was changed is found): !this.key.hashOf(block, before).equals(hash) ⇒ this.key.hashOf(block, before).length !== hash.length
         else if (!this.key.hashOf(block, before).equals(hash))
-          this.#found({ block: number, problem: 'changed: it is not what was bound' });
+          this.#found({ block: number, problem: 'changed: it does not match its hash' });
         if (countOf(block.spans) * TAG_BYTES !== block.tags.length)
           this.#found({ block: number, problem: 'changed: it has more or fewer tags than entries' });
         if (number === this.known?.number) {

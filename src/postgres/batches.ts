@@ -211,7 +211,7 @@ const RESERVED = /[\u001e\u001f]/;
 export class SeparatorInText extends Error {
   constructor() {
     // The message leaves out the text, which may be secret.
-    super('a text of a batch holds a control character that separates entries');
+    super('a text in a batch contains the control character that separates entries');
   }
 }
 

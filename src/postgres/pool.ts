@@ -229,7 +229,7 @@ function isOutOfSessions(error: unknown): boolean {
 }
 
 function closedMeanwhile(): Error {
-  return new Error('the database was closed meanwhile');
+  return new Error('the database was closed in the meantime');
 }
 
 /** Holds sessions. */

@@ -82,7 +82,7 @@ function versionBegunWith(applied: readonly Applied[]): number {
   if (digestOf(earlier.map(({ version, checksum }) => `${version} ${checksum}`).join('\n')) !== ADOPTED) {
     const version = Math.max(0, ...earlier.map((one) => one.version));
     throw new MigrationError(
-      `the database has schema version ${version} of a time before the first release: only one with version ${FIRST_VERSION} is taken over`,
+      `the database has schema version ${version} from before the first release: only an unchanged version ${FIRST_VERSION} can be migrated`,
     );
   }
   return FIRST_VERSION;

@@ -255,7 +255,7 @@ class Execution<Row> implements pg.Submittable {
     const connection = driversConnection as unknown as Connection;
     const { name, text, values } = this;
     const parsed = connection.parsedStatements[name];
-    if (parsed !== undefined && parsed !== text) return new Error(`two statements are called ${name}`);
+    if (parsed !== undefined && parsed !== text) return new Error(`two statements have the name ${name}`);
     // Sends all messages in one packet.
     connection.stream.cork();
     try {

@@ -1,9 +1,9 @@
-// How each operation is called with the clients for TypeScript and Python. A test runs all of them.
+// Sample calls of each operation with the TypeScript and Python clients. A test runs all of them.
 
-/** What a sample shows its result with. */
+/** How a sample prints its result. */
 const LOG = 'console.log';
 
-/** `body` is the example of the operation. */
+/** `body` is the operation's example. */
 export const TYPESCRIPT: Readonly<Record<string, (body: string) => string>> = {
   createPurchase: (body) => `const payment = await tollgate.purchase(${body});
 ${LOG}(payment.audit, payment.outcome);`,
@@ -130,7 +130,7 @@ print(token.active)`,
     print(page.next)`,
 };
 
-/** As a developer writes it: keys without quotes where they can be, short objects in one line. */
+/** As a developer writes it: unquoted keys where possible, short objects on one line. */
 export function literal(value: unknown, indent = ''): string {
   if (typeof value === 'string') return `'${value.replaceAll(/['\\]/g, '\\$&')}'`;
   if (typeof value !== 'object' || value === null) return String(value);

@@ -1,5 +1,5 @@
-// Composes the documents about the interface. The build does it once (`npm run build`), since it takes a tenth of the time in
-// which a gateway starts, and to compress them takes longer.
+// Composes the documents about the API. The build does this once (`npm run build`): it takes a tenth of the gateway's start time, and
+// compressing them takes longer.
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';

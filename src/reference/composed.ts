@@ -1,7 +1,7 @@
-// Where the build leaves the documents about the interface.
+// Where the build stores the documents about the API.
 import type { DocumentName, ServedDocument } from '../http/pages.js';
 
-/** Beside the compiled modules, whether it is one of those that asks or the whole program in one. */
+/** Next to the compiled modules, or to the bundled program. */
 const FOLDER = new URL('../reference/', import.meta.url);
 
 export const COMPOSED: Readonly<Record<DocumentName, URL>> = {
@@ -11,7 +11,7 @@ export const COMPOSED: Readonly<Record<DocumentName, URL>> = {
   script: new URL('reference.js', FOLDER),
 };
 
-/** The page's script, as the build has bundled it: the sources are of no use to a browser. */
+/** The page's script as bundled by the build; browsers cannot use the sources. */
 export const SCRIPT = new URL('../../dist/reference/script.js', import.meta.url);
 
 const ENDINGS: Readonly<Record<keyof ServedDocument, string>> = { plain: '', br: '.br', gzip: '.gz' };

@@ -1,4 +1,4 @@
-// The documents about the interface that the gateway serves: one for machines, one for people.
+// The documents about the API that the gateway serves: one for machines, one for people.
 import { readFile } from 'node:fs/promises';
 import type { DocumentName, Documents, ServedDocument } from '../http/pages.js';
 import { COMPOSED, formOf } from './composed.js';
@@ -18,7 +18,7 @@ async function readComposed(): Promise<Documents> {
     );
     return Object.fromEntries(read) as Record<DocumentName, ServedDocument>;
   } catch {
-    // These are the sources, which nobody has built.
+    // Running from the sources, without a build.
     return (await import('./compose.js')).composeDocuments();
   }
 }

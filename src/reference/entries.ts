@@ -1,4 +1,4 @@
-// The operations of the OpenAPI document, one by one, as the reference page shows them.
+// The operations of the OpenAPI document, one by one, for the reference page.
 import type { OpenApiDocument, OpenApiOperation } from '../api/openapi/openapi.js';
 
 export interface Entry {

@@ -1,11 +1,11 @@
-// In charge of saying in words and tables what a JSON schema demands.
+// Describes the requirements of a JSON schema in words and tables.
 
 import { patternInWords, rangeInWords } from '../api/forms.js';
 import { Html, html, joined, type Part, prose, table } from './html.js';
 
 type Limit = `${'min' | 'max'}${'Length' | 'Items' | 'Properties' | 'imum'}`;
 
-/** As much of JSON Schema as the interface uses. */
+/** The part of JSON Schema that the API uses. */
 export interface Schema extends Readonly<Partial<Record<Limit, number>>> {
   readonly $ref?: string;
   readonly title?: string;
@@ -29,14 +29,14 @@ export interface Schema extends Readonly<Partial<Record<Limit, number>>> {
 }
 
 export interface Field {
-  /** Everything up to the name: `transaction.amount_details.` for example. */
+  /** Everything before the name, such as `transaction.amount_details.`. */
   readonly prefix: string;
   readonly name: string;
   readonly required: boolean;
   readonly schema: Schema;
 }
 
-/** The schemas that have a section of their own. */
+/** The schemas with a section of their own. */
 export type Objects = readonly { readonly name: string; readonly schema: Schema }[];
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -68,12 +68,12 @@ export function fieldTable(fields: readonly Field[], objects: Objects): Html {
   return table(['Field', 'Description'], rows, 'fields');
 }
 
-/** A long path may go on in the next line after a dot or a slash. */
+/** Lets a long path wrap after a dot or slash. */
 export function breakable(path: string): Part {
   return path.split(/(?<=[./])/).map((step) => html`${step}<wbr>`);
 }
 
-/** The fields inside a schema, each followed by its own. */
+/** The fields of a schema, each followed by its own fields. */
 export function fieldsOf(schema: Schema, prefix: string, objects: Objects): Field[] {
   const { properties = {}, required = [], patternProperties = {}, additionalProperties } = schema;
   const named = Object.entries(properties).map(([name, value]) => ({
@@ -88,7 +88,7 @@ export function fieldsOf(schema: Schema, prefix: string, objects: Objects): Fiel
     ...[...named, ...keyed].flatMap(({ value, ...field }) =>
       branch({ ...field, prefix, schema: value }, objects),
     ),
-    // Whether a field of one alternative is required depends on which one is chosen.
+    // Whether a field of an alternative is required depends on the choice.
     ...alternatives(schema)
       .filter((alternative) => sharedObject(alternative, objects) === undefined)
       .flatMap((alternative) => fieldsOf({ ...alternative, required: [] }, prefix, objects)),
@@ -106,7 +106,7 @@ function branch(field: Field, objects: Objects): Field[] {
   }
   const fields = fieldsOf(schema, `${prefix}${name}.`, objects);
   const [first, ...rest] = fields;
-  // An object around one single field has nothing to say in a row of its own.
+  // An object around a single field needs no row of its own.
   if (first !== undefined && isWrapper(schema))
     return [{ ...first, required: field.required && first.required }, ...rest];
   return [field, ...fields];
@@ -137,7 +137,7 @@ export function typeOf(schema: Schema, objects: Objects): Html {
   return joined([type ?? (values[0] === undefined ? 'any' : typeof values[0])].flat(), ' or ');
 }
 
-/** What a value must be, beyond its type. */
+/** The rules for a value beyond its type. */
 function limits(schema: Schema): Html {
   const words = [...limitsOf(schema), ...keyLimits(schema), ...choiceOfFields(schema)];
   return words.length === 0
@@ -158,7 +158,7 @@ function limitsOf(schema: Schema): string[] {
     ...(fallback === undefined ? [] : [`default ${literal(fallback)}`]),
     ...(examples[0] === undefined ? [] : [`for example ${literal(examples[0])}`]),
   ];
-  // The pattern of a date and its format say the same.
+  // A date's pattern and format say the same.
   return [...new Set(said)];
 }
 
@@ -179,7 +179,7 @@ function keyLimits({ propertyNames }: Schema): string[] {
   return propertyNames === undefined ? [] : limitsOf(propertyNames).map((words) => `keys: ${words}`);
 }
 
-/** Alternatives are told apart by the fields that each of them requires. */
+/** Alternatives are distinguished by their required fields. */
 function choiceOfFields(schema: Schema): string[] {
   const sets = alternatives(schema).flatMap(({ required = [] }) => (required.length > 0 ? [required] : []));
   return sets.length < 2

@@ -1,4 +1,4 @@
-// The guides of the reference page: sections of the pages in docs/, so that both say the same.
+// The guides of the reference page: sections of docs/, so that both say the same.
 import { readFileSync } from 'node:fs';
 import { type Html, html } from './html.js';
 import { inline, type LinkTarget, markdown } from './markdown.js';
@@ -7,7 +7,7 @@ interface Guide {
   readonly id: string;
   readonly title: string;
   readonly page: string;
-  /** The section of the page that is shown; all of it, where there is none. */
+  /** The section to show; the whole page if undefined. */
   readonly section?: string;
 }
 
@@ -30,7 +30,7 @@ export const GUIDES: readonly Guide[] = [
   { id: 'going-live', title: 'Before you go live', page: 'docs/api.md', section: 'Before you go live' },
 ];
 
-/** Pages whose subject has a place of its own on the reference page. */
+/** Pages whose subject has a section of its own on the reference page. */
 const PLACES: Readonly<Record<string, string>> = {
   'docs/api.md': '#introduction',
   'docs/errors.md': '#errors',
@@ -50,13 +50,13 @@ export function guideSection(guide: Guide): Html {
 ${markdown(sectionOf(read(page), section), linksOf(page))}</section>`;
 }
 
-/** What stands below a heading, up to the next of its kind. Without one, all below the page's own. */
+/** The text below a heading, up to the next of its level. Without a heading, everything below the page's title. */
 function sectionOf(text: string, section: string | undefined): string {
   const heading = section === undefined ? /^# .*$/m : new RegExp(`^## ${section}$`, 'm');
   const start = heading.exec(text);
-  if (start === null) throw new Error(`docs/ have no section "${section}" any more`);
+  if (start === null) throw new Error(`docs/ has no section "${section}"`);
   const below = text.slice(start.index + start[0].length);
-  // Of a whole page, its sections become parts of the guide.
+  // The sections of a whole page become parts of the guide.
   if (section === undefined) return below.replaceAll(/^## /gm, '### ');
   const end = below.search(/^## /m);
   return end === -1 ? below : below.slice(0, end);
@@ -86,7 +86,7 @@ export interface Advice {
   readonly whatToDo: Html;
 }
 
-/** What docs/errors.md says of each code. */
+/** The advice in docs/errors.md for each code. */
 export function errorAdvice(): ReadonlyMap<string, Advice> {
   const page = 'docs/errors.md';
   const link = linksOf(page);

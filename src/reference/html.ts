@@ -1,6 +1,6 @@
-// In charge of HTML that cannot be broken by what it shows: every text is escaped on its way in.
+// HTML that its contents cannot break: every text is escaped.
 
-/** Text that is HTML already. Whatever is not one of these is escaped. */
+/** Text that is already HTML. Everything else is escaped. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -28,12 +28,12 @@ export function joined(parts: readonly Part[], separator: string): Html {
   return new Html(parts.map(escaped).join(escaped(separator)));
 }
 
-/** Backticks are the only mark-up that descriptions use. */
+/** Backticks are the only markup in descriptions. */
 export function prose(text = ''): Part {
   return text.split('`').map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece));
 }
 
-/** Strings stand out: they are what a reader changes. It takes the focus so that keys can scroll it sideways. */
+/** Highlights strings, because readers change these. Focusable, so that keys can scroll it sideways. */
 export function codeBlock(title: string, text: string): Html {
   const pieces = text.split(/("[^"\n]*"|# .*$)/m).map((piece, index) => {
     if (index % 2 === 0) return piece;
@@ -49,12 +49,12 @@ export function table(headings: readonly Part[], rows: readonly (readonly Part[]
 
 const PLACEHOLDER = /\{\{(.+?)\}\}(?!\})/g;
 
-/** A template with everything that it leaves open: `{{title}}` becomes the part of that name. */
+/** Fills a template: `{{title}}` becomes the part of that name. */
 export function filled(template: Html, part: (name: string) => Part | undefined): Html {
   return new Html(
     template.text.replaceAll(PLACEHOLDER, (_, name: string) => {
       const value = part(name);
-      if (value === undefined) throw new Error(`a template leaves open what nobody fills in: ${name}`);
+      if (value === undefined) throw new Error(`a placeholder of the template is not filled: ${name}`);
       return escaped(value);
     }),
   );

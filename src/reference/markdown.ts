@@ -1,8 +1,8 @@
-// The pages of docs/ as HTML, so that the reference says what they say. HTML that stands in them is shown, and does nothing.
+// Renders pages of docs/ as HTML, so that the reference says the same. HTML inside them is shown as text.
 import { Marked } from 'marked';
 import { codeBlock, Html, html, type Part, table } from './html.js';
 
-/** Where a link of a page leads from here: an address, or nowhere, since not every page is shown. */
+/** Where a link of a page leads from here; undefined if the target is not shown. */
 export type LinkTarget = (target: string) => string | undefined;
 
 const LANGUAGES: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ function reader(link: LinkTarget): Marked {
       },
       heading({ depth, tokens, raw }) {
         if (depth < 3) throw new Error(`a guide of the reference page holds a heading of another: ${raw}`);
-        // Below the heading of the guide that a page is shown in.
+        // One level below the guide's heading.
         const name = `h${depth + 1}`;
         return `<${name}>${this.parser.parseInline(tokens)}</${name}>\n`;
       },

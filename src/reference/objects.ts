@@ -1,4 +1,4 @@
-// Which schemas the reference page shows as objects of their own, and every other one where it stands.
+// Decides which schemas the reference page shows as objects of their own, and which in place.
 import type { OpenApiDocument } from '../api/openapi/openapi.js';
 import type { Objects, Schema } from './fields.js';
 
@@ -7,7 +7,7 @@ const PREFIX = '#/components/schemas/';
 export class PageSchemas {
   readonly #schemas: Readonly<Record<string, Schema>>;
   readonly #names: Set<string>;
-  /** What answers consist of, and what lists in them consist of. */
+  /** The objects that answers, and lists in answers, consist of. */
   readonly objects: Objects;
 
   constructor({ paths, components }: OpenApiDocument) {
@@ -28,7 +28,7 @@ export class PageSchemas {
     }));
   }
 
-  /** The schema with everything that it refers to, except for objects that have a place of their own. */
+  /** The schema with all references resolved, except those to objects of their own. */
   whole(schema: Schema): Schema {
     const name = schema.$ref?.slice(PREFIX.length);
     const named = name === undefined || this.#names.has(name) ? undefined : this.#schemas[name];

@@ -1,4 +1,4 @@
-// The section of one operation: its address, its fields, samples of requests and answers, and a form to try it with.
+// The section of one operation: address, fields, sample requests and answers, and a form to try it.
 import { STATUS_CODES } from 'node:http';
 import type { OpenApiDocument, OpenApiParameter, OpenApiResponse } from '../api/openapi/openapi.js';
 import { PROBLEMS } from '../api/problems.js';
@@ -18,7 +18,7 @@ import type { PageSchemas } from './objects.js';
 import { requestSamples } from './samples.js';
 import { tryForm } from './try-form.js';
 
-/** What the sections of the operations have in common. */
+/** What the sections of all operations share. */
 export interface Surroundings {
   readonly base: string;
   readonly schemas: PageSchemas;
@@ -74,7 +74,7 @@ function fieldOfParameter({ name, in: place, required, description, schema }: Op
   return { prefix: `${place} `, name, required, schema: { ...(schema as Schema), description: words } };
 }
 
-/** What an answer of this status looks like. One without a body looks like nothing. */
+/** A sample answer with this status; nothing for an answer without a body. */
 function sampleAnswer(status: string, { content }: OpenApiResponse, open: boolean): Html {
   const example = content?.['application/json']?.example;
   if (example === undefined) return html``;

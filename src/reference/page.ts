@@ -1,4 +1,4 @@
-// The reference page at /docs: one document that says everything without a script, and asks no other host for anything.
+// The reference page at /docs: one document that is complete without scripts, and loads nothing from other hosts.
 import type { OpenApiDocument } from '../api/openapi/openapi.js';
 import { PROBLEMS } from '../api/problems.js';
 import { type Entry, entriesOf } from './entries.js';

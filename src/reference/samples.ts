@@ -1,4 +1,4 @@
-// Samples of a request, each as a reader would send it: by curl, and with the clients.
+// Sample requests as a reader would send them: with curl and with the clients.
 import { literal, PYTHON, TYPESCRIPT } from './client-samples.js';
 import type { Entry } from './entries.js';
 import { codeBlock, type Html, html } from './html.js';
@@ -29,7 +29,7 @@ function curl({ method, path, operation: { parameters, requestBody } }: Entry): 
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => variable(name));
   const query = needed('query').map(({ name }) => `${name}=${variable(name)}`);
   const json = requestBody?.content['application/json'];
-  // With -G curl makes the query from its data, and escapes it; where there is a body, that is the data.
+  // With -G curl builds and escapes the query from its data. If there is a body, the body is the data.
   const asData = json === undefined && query.length > 0;
   const search = asData || query.length === 0 ? '' : `?${query.join('&')}`;
   const verb = method === (json === undefined ? 'GET' : 'POST') ? '' : `-X ${method} `;

@@ -1,4 +1,4 @@
-// The files that the reference page is made of: its templates, its words and its style sheet.
+// The files of the reference page: templates, texts and style sheet.
 import { readFileSync } from 'node:fs';
 import { Html } from './html.js';
 
@@ -20,7 +20,7 @@ export function readTemplates(): Templates {
   };
 }
 
-/** Without the end of its last line, so that it can stand in the middle of another. */
+/** Without the final line end, so that it can be inserted anywhere. */
 function read(name: string): Html {
   return new Html(readFileSync(new URL(name, FOLDER), 'utf8').trimEnd());
 }

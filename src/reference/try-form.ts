@@ -1,4 +1,4 @@
-// The form to try an operation with. It is hidden until the page's script is there, which sends it to test merchants only.
+// The form to try an operation. Hidden until the page's script has loaded, which sends requests to test merchants only.
 import type { OpenApiParameter } from '../api/openapi/openapi.js';
 import type { Entry } from './entries.js';
 import type { Schema } from './fields.js';

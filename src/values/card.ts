@@ -34,7 +34,7 @@ export function luhnValid(digits: string): boolean {
 export function luhnDigit(digitsWithout: string): string {
   const remainder = luhnRemainder(`${digitsWithout}0`);
   // The message leaves out the text, which is most of a card number.
-  if (remainder < 0) throw new Error('a Luhn digit was asked for something that is not all digits');
+  if (remainder < 0) throw new Error('a Luhn digit needs a text of digits');
   return String((10 - remainder) % 10);
 }
 

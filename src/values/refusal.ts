@@ -69,11 +69,11 @@ const REFUSALS = {
   transaction_not_voidable:
     'transaction {audit} cannot be voided: it has settled, or was refunded, completed or voided, or was not approved',
   refund_exceeds_rest: ({ audit, leftCents, currency }: Rest) =>
-    `${moneyText(leftCents, currency)} are left to refund of transaction ${audit}`,
+    `${moneyText(leftCents, currency)} can still be refunded of transaction ${audit}`,
   completion_exceeds_rest: 'transaction {audit} was preauthorised for less',
   merchant_suspended: 'merchant {merchant} is suspended',
-  acquirer_gone: 'the link over which transaction {audit} went cannot be used for this',
-  not_processed: 'it was certainly not processed: the gateway or its database has no room just now',
+  acquirer_gone: 'the acquirer link of transaction {audit} cannot be used for this',
+  not_processed: 'it was not processed: the gateway or its database is overloaded',
   transaction_decided: 'transaction {audit} is not in doubt: it is {status}',
   transaction_under_way:
     'transaction {audit} is still under way, or its process has just died: the acquirer is asked within seconds',
@@ -88,8 +88,7 @@ const REFUSALS = {
   operator_not_found: 'there is no operator {name}',
   operator_removed: 'the operator {name} was removed',
   operator_unnamed: 'this installation has operators: say which of them you are',
-  operator_seal_broken:
-    'the operator {name} is not as it was sealed: somebody has changed it in the database',
+  operator_seal_broken: 'the operator {name} has a broken seal: somebody has changed it in the database',
   operator_role_too_low: 'the operator {name} has the role {role}; “{task}” takes the role {least}',
   operator_of_one_organisation:
     'the operator {name} may act only for organisation {organisationId}; “{task}” concerns the whole installation',
@@ -103,15 +102,15 @@ const REFUSALS = {
   last_administrator:
     'the operator {name} is the last administrator of the whole installation: add another first, or remove the other operators',
   previous_key_provider_unset: 'no key provider is named that is to be left',
-  checkpoint_unreadable: '{path} is no checkpoint of a journal',
+  checkpoint_unreadable: '{path} is not a checkpoint of a journal',
   checkpoint_of_another: 'the checkpoint in {path} was not signed by this installation',
   user_seal_broken:
-    'the user {username} is not as it was sealed: somebody has changed it in the database, or an earlier release has',
+    'the user {username} has a broken seal: somebody, or an earlier release, has changed it in the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',
   permissions_empty: 'a user needs at least one permission',
   expiry_in_the_past: 'a user cannot expire in the past',
-  network_unreadable: '{network} is no address and no network such as 203.0.113.0/24',
+  network_unreadable: '{network} is neither an address nor a network such as 203.0.113.0/24',
   too_many_networks: 'a user can be given {most} networks at most',
   too_many_client_certificates: 'a user can be bound to {most} certificates at most',
   client_certificate_unreadable: '{path} is neither a certificate in PEM or DER nor a SHA-256 fingerprint',
@@ -138,12 +137,12 @@ const REFUSALS = {
   path_taken: '{path} exists already and is not overwritten',
   path_not_writable: '{path} cannot be written ({reason})',
   path_not_readable: '{path} cannot be read ({reason})',
-  returns_not_readable_twice: '{path} is no file that can be read twice; nothing was imported',
+  returns_not_readable_twice: '{path} cannot be read twice; nothing was imported',
   returns_changed_meanwhile: '{path} was changed while it was read; nothing was imported',
   returns_cut_short:
     '{path} is cut short, or was changed (no trailer speaks of exactly its items); nothing was imported',
   returns_line_unreadable:
-    '{path} is no returns file, or is cut short (line {line} cannot be read); nothing was imported',
+    '{path} is not a returns file, or is cut short (line {line} cannot be read); nothing was imported',
   returns_differ: ({ path, lines, more }: Differing) => {
     const named = lines.map(
       ({ line, lodgementReference, reason }) => `line ${line} ${lodgementReference}: ${reason}`,
@@ -159,7 +158,7 @@ const REFUSALS = {
 
   archive_too_young:
     'only what is at least {days} days old can be archived: events of later transactions may still be asked for',
-  archive_damaged: '{path} is no archive, is cut short, or was changed; nothing was removed',
+  archive_damaged: '{path} is not an archive, is cut short, or was changed; nothing was removed',
 
   clock_needs_simulated_acquirers:
     'the clock can be moved only where every acquirer is simulated, not with {acquirers}',
@@ -180,7 +179,7 @@ const REFUSALS = {
   acquirer_not_allowed: inWords,
   acquirer_in_use: 'merchants pay over {acquirer}: {merchants}',
   acquirer_in_doubt:
-    '{inDoubt} transactions are in doubt at {acquirer}: nobody could find out about them any more',
+    '{inDoubt} transactions are in doubt at {acquirer}: nobody could resolve them without it',
   acquirer_does_not_answer: '{acquirer}: {reason}',
   acquirer_of_other_mode: '{acquirer} is a {mode} link, and the merchant is not {mode}',
   acquirer_needs_real_time: 'a real acquirer needs real time, and the clock is ahead of it',
@@ -200,12 +199,12 @@ const REFUSALS = {
     'version {version} of merchant {merchant} cannot be destroyed: it must exist, have been replaced for a minute, and seal nothing',
 
   // Signing in to the console.
-  sign_in_link_refused: 'this link was used already, is more than 15 minutes old, or is none of ours',
+  sign_in_link_refused: 'this link was used already, is more than 15 minutes old, or is not valid',
   sign_in_failed: 'the name, the password or the code is wrong',
   passkey_refused: 'this passkey is not known here, or did not answer as it should',
-  provider_refused: 'the identity provider did not say who this is, or it is no operator',
+  provider_refused: 'the identity provider did not identify an operator',
   passkey_not_found: 'there is no such passkey',
-  last_passkey: 'this passkey is the only way in: add another before',
+  last_passkey: 'this passkey is the only way to sign in: add another first',
   too_many_passkeys: 'an operator can have {most} passkeys at most',
   too_many_attempts: 'there were too many attempts; wait a quarter of an hour, or ask for a new link',
   password_too_short: 'a password takes {least} characters or more',
@@ -220,17 +219,17 @@ const REFUSALS = {
   request_key_used: 'this key was used for something else: a {operation} of transaction {audit}',
   request_not_found: 'there is no request {request}',
   request_outcome_unknown: ({ reason }: { key?: string; reason: string }) =>
-    `nobody knows whether it was done (${reason}); ask for it again under the same key: it happens once`,
+    `the outcome is unknown (${reason}); repeat it with the same key: it happens at most once`,
   request_altered:
     'request {request} is not as it was stored: somebody has changed it in the database; nothing was done',
   request_of_changed_operator:
-    'whoever asked for request {request}, or approved it, was changed or removed since; nothing was done: ask for it again',
+    'the operator who made or approved request {request} was changed or removed since; nothing was done: ask for it again',
   no_gateway_running:
     'no gateway runs on this database that could carry it out; nothing was stored or done: start one, and try again',
   request_decided: 'request {request} cannot be decided any more: it is {state}',
   request_of_same_operator:
     'request {request} needs the approval of another operator than the one who made it',
-  approval_needs_operator: 'only an operator by name can approve: an account of the system is no person',
+  approval_needs_operator: 'only a named operator can approve: an account of the system is not a person',
 
   // Settlement.
   settlement_file_without_header: 'the first line of {path} must be {columns}',
@@ -249,12 +248,12 @@ const REFUSALS = {
   former_id_not_found: 'no token of merchant {merchant} was imported as {formerId}',
   vault_not_enabled: 'merchant {merchant} does not have the vault product',
   export_unconfirmed:
-    'merchant {merchant} is live: whoever has the key can open all {tokens} cards and accounts of it',
+    'merchant {merchant} is live: the holder of the key can open all {tokens} of its cards and accounts',
   recipient_unreadable:
-    '{recipient} is no public key of age, which begins with age1, and no file of such keys',
+    '{recipient} is neither an age public key, which begins with age1, nor a file of such keys',
   identity_unreadable: '{path} holds no secret key of age, which begins with AGE-SECRET-KEY-1',
   identity_missing: '{path} is encrypted by age: the secret key is needed to open it',
-  identity_of_another: '{path} is encrypted to another key than this one, or is no whole file of age',
+  identity_of_another: '{path} is encrypted to another key, or is not a complete age file',
   card_file_broken: '{path} is cut short, or was changed; what stood before that place is imported',
   card_file_is_pgp: '{path} is encrypted by PGP, which is opened elsewhere',
   card_file_in_clear: '{path} holds cards in clear, which must never be on a disk; nothing was imported',
@@ -274,7 +273,7 @@ const REFUSALS = {
       .join('; '),
   demo_absent:
     'this is no demo: only an installation that `serve` has made as one is filled with made-up trade',
-  demo_has_live_merchants: 'there is a live merchant here: made-up trade has no place beside real payments',
+  demo_has_live_merchants: 'there is a live merchant here: made-up trade must not mix with real payments',
   not_distributed_engine:
     'this PostgreSQL has no Citus: there is nothing to distribute over, and nothing that has to be distributed',
   distribution_version:

@@ -19,8 +19,8 @@ import {
   CUSTOMER_BY_REFERENCE,
   DELETE_CUSTOMER,
   LEASE_CUSTOMER_IDS,
+  REFERENCES_NEAR,
 } from './customers.sql.js';
-import { tellingPart } from './telling-part.js';
 import { DELETE_TOKENS_OF_CUSTOMER } from './tokens.sql.js';
 
 export interface Customer {
@@ -84,7 +84,7 @@ export class Customers {
     const { ordering, name, reference, limit, offset, after } = search;
     const searches = this.connections.searches.of(access.organisationId);
     const find = async () => {
-      const part = reference === undefined ? undefined : await tellingPart(searches, access, reference);
+      const part = reference === undefined ? undefined : await selectiveSuffix(searches, access, reference);
       const byReference = part === undefined ? reference !== undefined : 'part';
       const statement = customerPage(ordering, after !== undefined, name !== undefined, byReference);
       return searches.query<Customer & { place: string }>(statement, [
@@ -206,3 +206,36 @@ export function entryOf(access: VaultAccess) {
 export function containing(text: string): string {
   return `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
 }
+
+/** A prefix of more references than this is not selective. */
+const MANY = 1_000;
+/** Many references contain a shorter text by chance. */
+const LONG_ENOUGH = 6;
+
+/**
+ * The selective end of a reference. References of a merchant often share a prefix ("cust-00…"), and the trigram index reads all
+ * customers for such a prefix; by the rest alone it finds the same few at once. Undefined if that is the whole reference, or no
+ * part is selective.
+ */
+async function selectiveSuffix(
+  searches: Queryable,
+  vault: { readonly organisationId: OrganisationId; readonly merchantId: MerchantId },
+  reference: string,
+): Promise<string | undefined> {
+  if (reference.length <= LONG_ENOUGH) return undefined;
+  const text = reference.toLowerCase();
+  const values = [vault.organisationId, vault.merchantId, text, MANY];
+  const { rows } = await searches.query<{ reference: string }>(REFERENCES_NEAR, values);
+  let from = Math.max(0, ...rows.map((near) => commonBeginning(text, near.reference)));
+  // Extends back to a useful length, but not into another word: the boundary between words is the same for all.
+  while (text.length - from < LONG_ENOUGH && isOfWord(text.charAt(from - 1))) from -= 1;
+  return from === 0 || text.length - from < LONG_ENOUGH ? undefined : text.slice(from);
+}
+
+function commonBeginning(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
+}
+
+const isOfWord = (character: string) => /[a-z\d]/.test(character);

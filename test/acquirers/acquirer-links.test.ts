@@ -27,7 +27,7 @@ function linksOf(...links: AcquirerLink[]) {
   return { all, told };
 }
 
-test('a link that opens → known before and open afterwards, and nobody is told', async () => {
+test('a link that opens → known before and open afterwards, without a report', async () => {
   const good = link('good');
   const { all, told } = linksOf(good);
   expect([all.known('good'), all.opened('good')]).toEqual([good, undefined]);
@@ -71,7 +71,7 @@ test('a link that takes long to open → the start goes on, and it is not opened
   expect([opens, told]).toEqual([1, ['slow: not open within 50 ms', 'slow is open']]);
 });
 
-test('stopped while a link refuses → not tried again; one that does not close holds up nobody', async () => {
+test('stopped while a link refuses → not tried again; a link that does not close holds nothing up', async () => {
   let opens = 0;
   const refusing = link('refusing', {
     open: async () => {

@@ -1,7 +1,7 @@
 // Circuit breakers, without a gateway: when a link is taken out, who still tries it, and when it is back.
 import { describe, expect, test } from 'vitest';
 import {
-  type BreakerNews,
+  type BreakerChange,
   Breakers,
   FAILURES_IN_A_ROW,
   MOST_WITHOUT_ANOTHER_WAY,
@@ -15,7 +15,7 @@ function breakers() {
   const news: string[] = [];
   const clock = { ms: 0 };
   const made = new Breakers(
-    ({ kind, organisationId }: BreakerNews) => news.push(`${kind} ${organisationId}`),
+    ({ kind, organisationId }: BreakerChange) => news.push(`${kind} ${organisationId}`),
     () => clock.ms,
   );
   const fail = (times: number, organisationId = OURS) => {
@@ -40,7 +40,7 @@ describe('a link that fails', () => {
 
   test('what says nothing about the link → does not count', () => {
     const { made, news } = breakers();
-    for (let one = 0; one < 20; one += 1) made.end('bank', OURS, 'untold', undefined);
+    for (let one = 0; one < 20; one += 1) made.end('bank', OURS, 'neutral', undefined);
     expect([news, made.isWorthTrying('bank', OURS)]).toEqual([[], true]);
   });
 

@@ -1,4 +1,4 @@
-// Links that operators have added: a process takes up what is new or was changed, and lets go of what was removed.
+// Links that operators have added: a process opens new and changed ones, and drops removed ones.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { addAcquirer, removeAcquirer, setAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { ConfiguredLinks } from '../../src/acquirers/configured.js';
@@ -9,7 +9,7 @@ import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 
 const OPERATOR = 'operator:test';
 const MAC_KEY = '0123456789ABCDEFFEDCBA9876543210';
-/** Nobody listens there: whether a link opens is not what this is about. */
+/** Nothing listens there: these tests are not about opening links. */
 const ADDRESS = '127.0.0.1:1';
 const keysOf = (byte: number) => new EnvironmentKeys(Buffer.alloc(32, byte).toString('base64'));
 
@@ -26,7 +26,7 @@ afterAll(async () => {
   await own.drop();
 });
 
-/** A process, and what its operator is told. */
+/** A process, and its reports to the operator. */
 function follower(provider = keysOf(1)) {
   const told: string[] = [];
   const links = new AcquirerLinks([], {
@@ -41,7 +41,7 @@ function follower(provider = keysOf(1)) {
     vital: database,
     others: database,
     provider,
-    onNews: () => {},
+    onConnectionEvent: () => {},
     onAlarm: () => {},
     onApprovedAfterReversal: () => {},
     onUnmade: (link, reason) => told.push(`${link}: ${(reason as Error).message}`),

@@ -106,7 +106,7 @@ async function openCard(order: Order) {
   if ('target' in order) return order.openCard();
   if (order.method.kind !== 'card') throw new Error('the transaction has no card');
   const { number, expiry } = order.method.card;
-  // From its seal, each time anew: whoever asked may erase it.
+  // Decrypted each time: the caller may erase it.
   return { number: new CardNumber(number.reveal()), expiry };
 }
 

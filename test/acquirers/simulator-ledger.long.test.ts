@@ -144,7 +144,7 @@ test('last line cut short by a crash → it is no entry, the others are, and the
   expect(await wholeLedger(path)).toEqual([purchase('A'), purchase('C'), reversal('B')]);
 });
 
-test('closed → refuses what comes late, and writes it nowhere', async () => {
+test('closed → refuses late entries, and does not write them', async () => {
   const ledger = await SimulatorLedger.open(path);
   await ledger.append(purchase('A'));
   ledger.close();

@@ -49,7 +49,7 @@ describe('search by correlation ID', () => {
   });
 
   // catches(search by correlation ID: only of the merchant that is named)
-  test('that nobody used, or another merchant used → an empty array', async () => {
+  test('unused, or used by another merchant → an empty array', async () => {
     const { api, as, colleague } = gateway;
     await as(colleague).purchase({ correlationId: 'theirs', merchant: 2 });
     expect((await api.search('nobodys')).body).toEqual({ results: [] });

@@ -1,4 +1,4 @@
-// A member that stands twice: whoever takes the first and whoever takes the last would disagree about money.
+// Duplicate members: readers that take the first and readers that take the last would disagree about money.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { paymentBody } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

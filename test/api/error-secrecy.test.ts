@@ -14,7 +14,7 @@ afterAll(() => gateway.close());
 const CVV = '7391';
 const SECRET_BODY = paymentBody({ cvv: CVV });
 
-describe('no error repeats what was sent', () => {
+describe('no error repeats a value from the request', () => {
   test('any request that is refused → an error without card number, CVV or secret, in the log neither', () =>
     expectEach<[string, () => Promise<Answer>]>(
       [

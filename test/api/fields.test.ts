@@ -109,7 +109,7 @@ describe('currency', () => {
       expect(found.body.transaction.amount_details.currency).toBe(currency);
     }));
 
-  test('one that nobody pays in, and what is none → 422', () =>
+  test('one that is not used for payments, and a text that is no currency → 422', () =>
     expectEach(
       [
         ['ZZZ', 'currency_unknown'],
@@ -181,7 +181,7 @@ describe('objects of the body', () => {
     }
   });
 
-  test.each(PAYMENTS)('%s of an empty object → what is missing', (operation) =>
+  test.each(PAYMENTS)('%s of an empty object → lists the missing fields', (operation) =>
     refusedWithoutTrace(gateway, () => gateway.api.post(`/transactions/${operation}`, {}), [
       'field_missing body/merchant',
       'field_missing body/transaction',

@@ -1,4 +1,4 @@
-// Every way in which somebody can ask for what is another merchant's, made from the table of operations.
+// Every way to ask for another merchant's data, made from the table of operations.
 import type { TObject } from 'typebox';
 import type { OPERATIONS } from '../../src/api/operations/operations.js';
 import { settlementDay } from '../../src/values/time.js';

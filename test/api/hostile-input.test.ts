@@ -173,7 +173,7 @@ describe('bodies that are JSON but no request → 422', () => {
 });
 
 describe('odd bodies that are proper requests → 201', () => {
-  test('spaces, escapes, members that nobody knows, and others', () =>
+  test('spaces, escapes, unknown members, and others', () =>
     expectEach<[string, string]>(
       [
         ['spaces and lines around it', `\r\n\t ${BODY} \n`],

@@ -234,7 +234,7 @@ describe('correlation IDs', () => {
   const creating = OPERATIONS.filter(({ creates }) => creates).map(
     (operation) => [operation.id, operation] as const,
   );
-  test('any operation that was refused as foreign → has used up its correlation ID for nobody', () =>
+  test('any operation refused for another merchant → uses up no correlation ID', () =>
     expectEach(creating, async ([_, operation]) => {
       for (const who of CALLERS) {
         const attempts = attemptsOf(operation, things, { ...who, ownCustomer: undefined });

@@ -48,7 +48,7 @@ describe('every operation', () => {
       expect(DOCUMENT.tags.map(({ name }) => name)).toEqual(expect.arrayContaining([...operation.tags]));
     }));
 
-  test('refers to named schemas for what it takes and for all that it answers', () =>
+  test('refers to named schemas for its request and all its answers', () =>
     expectEach(DESCRIBED, ([, operation]) => {
       const bodies = [
         ...(bodyOf(operation) === undefined ? [] : [bodyOf(operation)]),
@@ -135,12 +135,12 @@ describe('schemas', () => {
     components.use(Type.Object({ a: Type.String() }, { title: 'One' }));
     components.use(Type.Object({ a: Type.String() }, { title: 'One' }));
     expect(() => components.use(Type.Object({ a: Type.Integer() }, { title: 'One' }))).toThrow(
-      'two schemas are called One',
+      'two schemas have the name One',
     );
     expect(() =>
       components.use(
         Type.Object({ a: Type.Optional(Type.Integer()) }, { title: 'Other', ...alternatives({ a: 'One' }) }),
       ),
-    ).toThrow('two schemas are called One');
+    ).toThrow('two schemas have the name One');
   });
 });

@@ -1,4 +1,4 @@
-// The addresses of the interface: its operations, what is not there, and health.
+// The addresses of the API: operations, unknown addresses, and health.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { client } from '../../testkit/client.js';
 import { exchange, statusesOf } from '../../testkit/connection.js';

@@ -221,7 +221,7 @@ describe('a correlation ID that is not taken', () => {
     expect((await gateway.api.search(correlationId.replace('f', 'F'))).body.results).toEqual([]);
   });
 
-  test('of a body with a merchant that is no number → 422, whoever holds it', async () => {
+  test('of a body with a merchant that is not a number → 422, whoever used the ID', async () => {
     const correlationId = freshId();
     await gateway.api.purchase({ correlationId });
     const answer = await gateway.api.post(

@@ -1,4 +1,4 @@
-// The demo's history: made-up days that every part of the gateway agrees about.
+// The demo's history: generated days that every part of the gateway agrees about.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { runHere } from '../../testkit/command-here.js';
@@ -70,7 +70,7 @@ test('demo fill --days 6 → trade of every kind; transactions, ledger, events, 
       `count(DISTINCT response_code)::integer FROM transaction WHERE ${OURS} AND status = 'declined'`,
     ),
   ).toBeGreaterThan(3);
-  // One that the acquirer knows, and one that it never saw.
+  // The acquirer knows one of them, and never saw the other.
   for (const { audit, organisation } of await json('transaction in-doubt'))
     await text(`transaction ask ${audit} --organisation ${organisation}`);
   await expectBooksToAgree(gateway);
@@ -125,6 +125,6 @@ test('demo fill again, and for more days → what has settled stays as it is, an
 test('demo fill beside a live merchant → refused', async () => {
   await json('merchant add Real --organisation 1 --live');
   expect(await refusal('demo fill')).toBe(
-    'there is a live merchant here: made-up trade has no place beside real payments',
+    'there is a live merchant here: made-up trade must not mix with real payments',
   );
 });

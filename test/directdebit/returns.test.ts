@@ -258,7 +258,7 @@ describe('a file that is none, or is not whole', () => {
   const CUT_SHORT =
     'is cut short, or was changed (no trailer speaks of exactly its items); nothing was imported';
   const unreadable = (line: number) =>
-    `is no returns file, or is cut short (line ${line} cannot be read); nothing was imported`;
+    `is not a returns file, or is cut short (line ${line} cannot be read); nothing was imported`;
   const changed = (change: (line: string) => string) => (lines: string[]) =>
     lines.map((line, index) => (index === 1 ? change(line) : line));
 
@@ -286,7 +286,7 @@ describe('a file that is none, or is not whole', () => {
   test('something that cannot be read twice → refused', async () => {
     const options = { installation: '', nowMs: 0, actor: '', path: '/dev/null', progress: () => {} };
     await expect(importReturns(bank.database, options)).rejects.toThrow(
-      '/dev/null is no file that can be read twice; nothing was imported',
+      '/dev/null cannot be read twice; nothing was imported',
     );
   });
 

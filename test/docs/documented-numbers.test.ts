@@ -89,7 +89,7 @@ const AMOUNT_DIGITS = String(MAX_AMOUNT_CENTS).length;
 const BANK_DIGITS = lengthsOf(ACCOUNT_NUMBER_PATTERN);
 const CLOSE_HOUR = Number(SETTLEMENT_CLOSE.replace(':00', ''));
 const MOST_DOLLARS = MOST_CENTS / 100;
-const WAITING_FILE = 'src/http/one-at-a-time.ts';
+const WAITING_FILE = 'src/http/connection-queue.ts';
 const REGISTRY_FILE = 'src/payments/processes/process-registry.ts';
 const BLOCKS = ['SMALLEST_BLOCK', 'LARGEST_BLOCK'].map((name) =>
   constantIn('src/payments/processes/process-registry.ts', name),
@@ -207,8 +207,8 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   ['docs/directdebit.md', 'that the bank knows, up to # characters', USER_NAME_WIDTH],
   ['docs/directdebit.md', 'what the file is for, up to # characters', DESCRIPTION_WIDTH],
   ['docs/directdebit.md', "on the customer's statement, up to # characters", REMITTER_WIDTH],
-  ['docs/directdebit.md', 'counts as cleared; # unless', DEFAULT_CLEARING_DAYS],
-  ['docs/directdebit.md', 'is still taken; # unless', DEFAULT_DISPUTE_DAYS],
+  ['docs/directdebit.md', 'counts as cleared (default #)', DEFAULT_CLEARING_DAYS],
+  ['docs/directdebit.md', 'is still taken (default #)', DEFAULT_DISPUTE_DAYS],
   ['docs/directdebit.md', 'A file holds at most # dollars', MOST_DOLLARS],
   ['docs/directdebit.md', 'amounts over # dollars', MOST_DOLLARS],
   ['docs/directdebit.md', 'lines of # characters', LINE_LENGTH],

@@ -70,7 +70,7 @@ export async function endProcess(pid: number, signal: NodeJS.Signals): Promise<v
   while (await isRunning(pid)) await sleep(20);
 }
 
-/** A process that nobody has collected yet still has its pid, but no command line any more. */
+/** A zombie process still has its pid, but no command line. */
 export async function isRunning(pid: number): Promise<boolean> {
   if (isLinux) return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== '';
   try {

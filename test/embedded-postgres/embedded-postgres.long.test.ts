@@ -111,7 +111,7 @@ describe('starting and stopping', () => {
     expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).not.toContain('41111111');
   });
 
-  test('a log over ten megabytes begins anew', async () => {
+  test('a log over ten megabytes is truncated', async () => {
     const dataDir = await usedDirectory();
     await writeFile(join(dataDir, 'postgres.log'), 'x'.repeat(10 * 1024 * 1024 + 1));
     const server = await openEmbeddedPostgres({ dataDir });
@@ -132,7 +132,7 @@ describe('two processes', () => {
     await third.stop();
   });
 
-  test('a process that comes while the server is shutting down waits and starts it anew', async () => {
+  test('a process that starts while the server is shutting down waits, and starts the server again', async () => {
     const dataDir = await usedDirectory();
     const first = spawnOpening(dataDir);
     await opened(first);

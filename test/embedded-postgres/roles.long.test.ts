@@ -84,7 +84,7 @@ describe('the logins', () => {
     expect(await query(logins.serving, 'SELECT database_lineage() <> $$$$ AS known')).toEqual([
       { known: true },
     ]);
-    // Nothing to migrate is found by whoever may read.
+    // A login that may only read can find that there is nothing to migrate.
     await migrated(logins.serving);
     await stop();
   });

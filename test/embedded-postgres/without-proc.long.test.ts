@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 describe.runIf(hasPs && here !== 'win32')('processes seen by ps', () => {
-  test('a server is known by its cluster, is not taken for that of another, and has not lost its recovery', async () => {
+  test('a server is recognised by its cluster, is not confused with another, and has not lost its recovery', async () => {
     const dataDir = await newDirectory();
     await copyPreparedCluster(dataDir);
     const server = await openEmbeddedPostgres({ dataDir });
@@ -48,7 +48,7 @@ describe.runIf(hasPs && here !== 'win32')('processes seen by ps', () => {
     expect(await findPostmaster(cluster)).toMatchObject({ state: 'left behind', formerPid: pid });
   });
 
-  test('children like those of a server that nobody recovers → so it is, until there is one that recovers', async () => {
+  test('processes like those of a server without recovery → recovery is lost, until there is a recovery process', async () => {
     const child = (title: string) =>
       spawned(['-e', 'setInterval(() => {}, 1000)'], { argv0: `postgres: ${title} ` });
     pretend('darwin');

@@ -148,7 +148,7 @@ test('cursor of a merchant to whom nothing happens → stays the same, however b
   expect((await gateway.api.get(nextOf(idle.body))).text).toBe(idle.text);
 });
 
-test('transaction that is open and has written → holds up nobody else’s events; its own come when it is committed', async () => {
+test('open transaction that has written → does not hold up others’ events; its own come when it commits', async () => {
   const { audit } = (await gateway.api.purchase()).body;
   const from = await end();
   const { query, commit } = await locker(gateway);
@@ -190,7 +190,7 @@ test('wait → an answer without events is held back until one comes, and given 
   expect(body.results.map(({ data }: Json) => data.audit)).toEqual([audit]);
 });
 
-test('wait at one process, purchase at another → is told', async () => {
+test('wait at one process, purchase at another → the waiting request gets the event', async () => {
   const second = await testGateway({ acquirers: [acquirer], shareWith: gateway });
   const from = await end();
   const waiting = second.api.get(`${from}&wait=20`);

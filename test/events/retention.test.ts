@@ -1,4 +1,4 @@
-// The ring of days that events are kept in: every day has its slot, and what is over is emptied while payments go on.
+// The ring of days that events are kept in: every day has its slot, and past days are emptied while payments go on.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { EventRetention, MOST_DAYS_KEPT } from '../../src/events/feed.js';
 import { Database } from '../../src/postgres/database.js';

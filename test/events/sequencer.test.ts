@@ -1,4 +1,4 @@
-// The positions of events: given once, whoever gives them, and whatever became of the server that gave the last ones.
+// The positions of events: assigned once, by whichever process, and whatever became of the server that assigned the last ones.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Json } from '../../testkit/client.js';
 import { everyEvent } from '../../testkit/event-feed.js';
@@ -38,7 +38,7 @@ test.each([
   ['higher', '900000000000', '800000000000:800000000000:'],
   ['lower', '5', '4:4:'],
 ])(
-  'dump of a server whose transaction IDs were %s, restored into another → what had no position has one, once, before what is new',
+  'dump of a server whose transaction IDs were %s, restored into another → events without a position get one, once, before new events',
   async (_, xid, seen) => {
     await gateway.sql(`UPDATE event_sequencer SET lineage = 'another/00000001', seen = $1::pg_snapshot`, [
       seen,
@@ -122,7 +122,7 @@ test('many who give positions at once, while events are written → each event h
   expect(rows).toEqual([]);
 });
 
-test('whoever gives positions hangs and is killed → the feed can be read as far as it had come, and nothing is lost', async () => {
+test('the process that assigns positions hangs and is killed → the feed can be read up to there, and nothing is lost', async () => {
   const audit = await purchased();
   const { query, rollback } = await locker(gateway);
   const [held] = (await query('SELECT moved FROM sequence_events()')).rows;

@@ -115,7 +115,7 @@ test('user without the permission vault → events of transactions alone, none m
   }
   const all = await everyEvent(api);
   expect(new Set(all.events.map(({ type }) => type.split('.')[0]))).toEqual(new Set(['transaction']));
-  // What was not shown is behind the cursor all the same: nobody looks through it again.
+  // Events that were not shown are behind the cursor too: they are not scanned again.
   expect(await since(all.next)).toEqual([]);
 });
 
@@ -125,7 +125,7 @@ test('user without the permission vault that waits → a customer does not end i
   const { next } = await everyEvent(api);
   const told = api.get(`${next}&wait=30`);
   await vault.addCustomer({ reference: 'not-shown', name: 'Not Shown' });
-  // Somebody who may see it is told of it: whoever waits has been woken.
+  // A caller that may see the event gets it: waiting requests have been woken.
   const owners = await gateway.api.get(`${next}&wait=30`);
   expect(owners.body.results.map((event: Json) => event.type)).toEqual(['customer.created']);
   const { audit } = (await gateway.api.purchase()).body;

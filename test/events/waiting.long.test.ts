@@ -13,7 +13,7 @@ test('more requests of an organisation that wait than it may have → 503 for th
   const crowd = Array.from({ length: MOST_OF_ORGANISATION + 5 }, () => gateway.api.get(`${next}&wait=25`));
   const stranger = gateway.as(gateway.stranger);
   const theirs = stranger.get('/events?wait=25');
-  // Those that are refused are answered, and nobody else is.
+  // Only the refused requests are answered.
   const refused = await Promise.race([
     Promise.all(crowd.map((one) => one.then(({ status }) => status))),
     firstOf(crowd, 5),
@@ -26,7 +26,7 @@ test('more requests of an organisation that wait than it may have → 503 for th
   expect(told).toHaveLength(MOST_OF_ORGANISATION);
   expect(told.every(({ body }) => body.results[0]?.data.audit === audit)).toBe(true);
   expect((await theirs).body.results).toHaveLength(1);
-  // Whoever has its answer waits no more: there is room again.
+  // An answered request waits no more: there is room again.
   expect((await gateway.api.get(`${next}&wait=25`)).status).toBe(200);
 });
 

@@ -1,5 +1,5 @@
-// Figures by minute and hour are what the transactions themselves come to, whatever became of them, whoever counts, and wherever
-// counting was cut short.
+// Figures by minute and hour equal the transactions, in every status, whichever process counts, and wherever counting is
+// interrupted.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DayFigures } from '../../src/figures/day-figures.js';
 import { Database, type Queryable } from '../../src/postgres/database.js';
@@ -26,7 +26,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Every status, and every way from one to another. */
+/** Every status, and every transition between statuses. */
 async function trade(): Promise<void> {
   const { api } = gateway;
   const stranger = gateway.as(gateway.stranger);
@@ -70,7 +70,7 @@ async function newestAudit(): Promise<number> {
   return row?.audit as number;
 }
 
-/** Until the gateway has counted everything that has happened. */
+/** Waits until the gateway has counted every event. */
 async function counted(): Promise<void> {
   await vi.waitFor(async () => {
     const [row] = await gateway.sql(
@@ -113,7 +113,7 @@ async function beginAnew(): Promise<void> {
 }
 
 // catches(figures: what was approved and is undone is taken out from where it was counted)
-test('trade of two organisations in every status → by minute and by hour what the transactions come to, of each and of all', async () => {
+test('trade of two organisations in every status → the figures by minute and by hour equal the transactions, of each and of all', async () => {
   const [statuses] = await gateway.sql<{ all: string[] }>(
     'SELECT array_agg(DISTINCT status ORDER BY status) AS all FROM transaction',
   );
@@ -163,7 +163,7 @@ test('killed before the commit of every other turn → nothing is counted twice,
 });
 
 // catches(figures: what is undecided is taken out from where it was counted)
-test('what is undecided → is counted as such, and moves when it is decided, also in another turn', async () => {
+test('undecided transactions → are counted as such, and move when they are decided, also in another batch', async () => {
   const { body } = await gateway.api.purchase({ bankAccount: { account_number: '4444444' }, amount: 60 });
   await counted();
   await expectFiguresToBeRight();
@@ -180,7 +180,7 @@ test('what is undecided → is counted as such, and moves when it is decided, al
 test('days that are over → are removed with their minutes first, and what happens to their transactions later is not counted', async () => {
   const old = (await gateway.api.purchase({ amount: 88 })).body.audit;
   await counted();
-  // Also where the gateway's clock was moved ahead of the server's. Their hour stays: it belongs to a day that events are kept of.
+  // Also if the gateway's clock was moved ahead of the server's. Their hour stays: the events of its day are still kept.
   await gateway.sql(`UPDATE figures_by_minute SET minute = minute - interval '40 days'`);
   await gateway.sql(
     `UPDATE transaction SET created_at = created_at - interval '40 days' WHERE organisation_id = 1 AND audit = $1`,

@@ -1,4 +1,4 @@
-// `tollgate figures`: what the console counts, held against the transactions, and counted anew.
+// `tollgate figures`: the console's figures, checked against the transactions and rebuilt.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   await api.void((await api.purchase({ amount: 50 })).body.audit);
   await api.purchase({ bankAccount: {} });
   await gateway.as(gateway.stranger).purchase({ merchant: 4 });
-  // Until everything has happened that happens by itself.
+  // Waits for all background work.
   await vi.waitFor(
     async () =>
       expect(await gateway.sql('SELECT count(*)::integer AS events FROM event_feed')).toEqual([
@@ -48,7 +48,7 @@ test('figures rebuild → every event that is kept is counted once, and figures 
   expect(await json('journal --action figures.rebuilt')).toHaveLength(2);
 });
 
-test('a figure that somebody has changed → figures check names it and ends with 1; rebuilt → it is right', async () => {
+test('a figure that was tampered with → figures check names it and ends with 1; rebuilt → it is right', async () => {
   await gateway.sql(
     `UPDATE figures_by_hour SET count = count + 5 WHERE organisation_id = 1 AND transaction_type = 'refund'`,
   );

@@ -1,5 +1,5 @@
-// The day on the console: every number is what its own filter lists, for operators of one organisation and of all; and what pages that
-// watch are told.
+// The day on the console: every number equals the list behind its filter, for operators of one organisation and of all; and the
+// live updates.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { addDays, sydneyDate, sydneyInstant } from '../../src/values/time.js';
 import type { Json } from '../../testkit/client.js';
@@ -14,7 +14,7 @@ let theirs: ConsoleClient;
 
 beforeAll(async () => {
   gateway = await testGateway();
-  // At noon: whatever is done here is done on one day.
+  // At noon, so that everything here happens on one day.
   const noon = sydneyInstant(addDays(sydneyDate(Date.now()), 1), '12:00');
   await gateway.advance(`${Math.ceil((noon - Date.now()) / 1_000)}s`);
   everybody = await signedIn(gateway, { role: 'viewer' });
@@ -53,7 +53,7 @@ const today = async (client: ConsoleClient, query = '') => {
   return body;
 };
 
-/** How many transactions a filter lists, and what they come to. */
+/** How many transactions a filter lists, and their sum. */
 async function listedBy(client: ConsoleClient, filter: Json): Promise<{ count: number; cents: number }> {
   const query = new URLSearchParams(
     Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]),
@@ -173,7 +173,7 @@ describe('the day', () => {
     await gateway.advance('7d');
     await vi.waitFor(async () => expect((await today(ours)).statuses[0].count).toBe(0), 10_000);
     const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
-    // Direct debits of then are cleared by now, one after the other.
+    // Direct debits of that day are cleared by now, one after the other.
     await vi.waitFor(async () => {
       const { minutes, hours } = await today(ours);
       const approved = await approvedAWeekAgo();
@@ -192,7 +192,7 @@ async function approvedAWeekAgo(): Promise<number> {
   return row?.count as number;
 }
 
-/** Reads a stream of server-sent events until its reader has seen enough. */
+/** Reads a stream of server-sent events until its reader is satisfied. */
 async function watch(
   client: ConsoleClient,
   path: string,

@@ -1,4 +1,4 @@
-// A clock that is wrong: payments would get the wrong day, so a gateway whose clock is not the database's is not ready.
+// A wrong clock would date payments wrongly, so a gateway whose clock differs from the database's is not ready.
 import { afterEach, expect, test, vi } from 'vitest';
 import { runHere } from '../../testkit/command-here.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

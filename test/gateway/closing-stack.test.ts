@@ -1,4 +1,4 @@
-// The closing stack: what is closed, in which order, and what becomes of errors.
+// The closing stack: what is closed, in which order, and how errors are handled.
 import { expect, test } from 'vitest';
 import { ClosingStack } from '../../src/gateway/closing-stack.js';
 
@@ -28,7 +28,7 @@ test('close, where one cannot be closed → the others are closed all the same, 
   expect(closed).toEqual(['third', 'first']);
 });
 
-test('open, where the next step throws → what was opened is closed, and that error is thrown, whatever closing says', async () => {
+test('open, and the next step throws → everything opened is closed, and that error is thrown even if closing fails', async () => {
   const stack = new ClosingStack();
   const closed: string[] = [];
   const opening = stack.open(async () => {
@@ -40,7 +40,7 @@ test('open, where the next step throws → what was opened is closed, and that e
   expect(closed).toEqual(['first']);
 });
 
-test('open, where every step goes well → nothing is closed, and what was made is returned', async () => {
+test('open, and every step succeeds → nothing is closed, and the result is returned', async () => {
   const stack = new ClosingStack();
   const closed: string[] = [];
   const made = await stack.open(async () => stack.opened('first', (each) => void closed.push(each)));

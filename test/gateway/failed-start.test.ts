@@ -1,4 +1,4 @@
-// A start that fails at any of its steps leaves nothing behind: no session, no file, no socket, no entry in the registry.
+// A start that fails at any step leaves nothing behind: no session, file, socket or row in the registry.
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ interface Stage {
   readonly dataDir: string;
 }
 
-/** How each step of a start is made to fail, in the order of the steps, and what is said then. */
+/** How each step of a start is made to fail, in order, and the message. */
 const FAILURES: readonly [step: string, spoil: (stage: Stage) => unknown, message: RegExp][] = [
   [
     'there is no such database',
@@ -79,7 +79,7 @@ describe('a start', () => {
     client = new pg.Client(own.url);
     await client.connect();
     const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-failed-start-'));
-    // Those who serve make no keys.
+    // Serving processes create no keys.
     const database = new Database(own.url, { maxConnections: 1 });
     await credentialKeyOf(database, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
     await database.close();
@@ -99,16 +99,16 @@ describe('a start', () => {
     return startGateway({ settings, databaseUrl: stage.url, log: pino({ enabled: false }) });
   }
 
-  /** Descriptors of this process, files, sockets and all, by what they lead to where the system says so. */
+  /** Descriptors of this process (files, sockets and others), by target if the system shows it. */
   const descriptors = async () => {
     const numbers = await readdir('/dev/fd');
     const leads = numbers.map((number) =>
-      // The one by which the folder was read is closed by now.
+      // The descriptor that read the folder is closed by now.
       readlink(`/dev/fd/${number}`).catch(({ code }) => (['ENOENT', 'EBADF'].includes(code) ? [] : number)),
     );
     return (await Promise.all(leads)).flat();
   };
-  /** What a test before this one left open may close meanwhile. */
+  /** Descriptors that an earlier test left open may close meanwhile. */
   const openedSince = (before: readonly string[]) => async () =>
     (await descriptors()).filter((descriptor) => !before.includes(descriptor));
   const sessions = () =>

@@ -1,4 +1,4 @@
-// A setting whose name was misspelt must not be taken for none. Variables of other programs are theirs.
+// A misspelt setting must not count as unset. Variables of other programs are ignored.
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/gateway/settings/settings.js';
 

@@ -1,4 +1,4 @@
-// What would open secrets to others on the machine: a file that everybody can read, and a debugger.
+// Things that would open secrets to others on the machine: a file that everybody can read, and a debugger.
 import { chmod, writeFile } from 'node:fs/promises';
 import { close, open } from 'node:inspector';
 import { join } from 'node:path';

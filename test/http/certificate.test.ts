@@ -42,7 +42,7 @@ describe('a pair of certificate and key', () => {
   });
 
   // catches(certificates: one that is cut short is said to be)
-  test('cut short anywhere → refused and said to be, but for what is missing without being missed', () => {
+  test('cut short anywhere → refused with the reason, except between two certificates of the chain', () => {
     const { certificate, key } = shop;
     const lengths = Array.from({ length: Math.ceil(certificate.length / 9) }, (_, index) => index * 9);
     const usable = lengths.filter((length) => {

@@ -70,7 +70,7 @@ describe('a gateway behind a proxy', () => {
     await expect.poll(held, { timeout: 60_000 }).toMatchObject([{ address: '198.51.100.77', held: 2 }]);
   });
 
-  test('that it does not trust → the address of whoever is connected', async () => {
+  test('that it does not trust → the address of the connection', async () => {
     const gateway = await testGateway({ settings: { TRUSTED_PROXIES: '10.0.0.0/8' } });
     await gateway.api.call('/transactions/1', { correlationId: 'seen', ...from('203.0.113.9') });
     expect(requestLines(gateway)).toMatchObject([{ correlation_id: 'seen', address: '127.0.0.1' }]);

@@ -1,4 +1,4 @@
-// Connections and bytes: what is no request, or not a whole one, and how it is refused.
+// Connections and bytes: how invalid and incomplete requests are refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CARD } from '../../testkit/client.js';
 import {
@@ -47,7 +47,7 @@ describe('bytes that are no request', () => {
       400,
       'malformed_request',
     ],
-    ['a length that is no number', `${HEAD}Content-Length: five\r\n\r\n`, 400, 'malformed_request'],
+    ['a length that is not a number', `${HEAD}Content-Length: five\r\n\r\n`, 400, 'malformed_request'],
     ['a negative length', `${HEAD}Content-Length: -1\r\n\r\n`, 400, 'malformed_request'],
     [
       'two different lengths',

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeServer } from '../../src/http/one-at-a-time.js';
+import { makeServer } from '../../src/http/connection-queue.js';
 import { makeCertificate } from '../../testkit/certificates.js';
 
 const CROWD = 400;

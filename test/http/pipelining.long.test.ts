@@ -36,7 +36,7 @@ test('a second purchase on the same connection → begun only when the first was
   expect(await storedRows(own)).toBe(2);
 });
 
-test('a client that resets the connection → what it had sent ahead is never begun', async () => {
+test('a client that resets the connection → its pipelined requests are never begun', async () => {
   const { acquirer, gateway: own } = await gated();
   const { socket, closed } = await connect(own);
   socket.write(purchase(own, 'begun') + purchase(own, 'ahead'));
@@ -114,7 +114,7 @@ test('a client that closes its side behind a wrong body → 400, then the end', 
   expect(statusesOf(await closed)).toEqual([400]);
 });
 
-test('a wrong body in the middle → what is behind it is answered too', async () => {
+test('a wrong body in the middle → requests behind it are answered too', async () => {
   const wrong = wrongBody();
   const text = await exchange(gateway, wrong + purchase(gateway, 'right', { Connection: 'close' }));
   expect(statusesOf(text)).toEqual([400, 201]);
@@ -138,7 +138,7 @@ test('no host → 400 malformed_request as documented; HTTP/1.0 needs none', asy
   expect(statusesOf(await exchange(gateway, old))).toEqual([404]);
 });
 
-test('an expectation that nobody knows → ignored', async () => {
+test('an unknown expectation → ignored', async () => {
   const text = await exchange(
     gateway,
     purchase(gateway, 'expects', { Expect: 'the best', Connection: 'close' }),

@@ -68,7 +68,7 @@ test('probe --within, ready only later → waits until it is', async () => {
   expect(await asked).toBeUndefined();
 });
 
-test('probe, any free port → refused, since nobody knows which', async () => {
+test('probe, any free port → refused, since the port is unknown', async () => {
   expect(await run(['probe'], { TOLLGATE_PORT: '0' })).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^tollgate: TOLLGATE_PORT is 0/),

@@ -10,7 +10,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
 });
 afterEach(async () => {
-  // Nobody is left to be answered when the test is over.
+  // No request is left unanswered when the test is over.
   for (const response of responses.splice(0)) response.destroyed = true;
   await pass(1_000);
   vi.useRealTimers();
@@ -43,7 +43,7 @@ function shed() {
   return { answered, take, shedding };
 }
 
-/** So much time goes by, and whoever looks now and then looks. */
+/** Lets time pass, and runs the timers that are due. */
 async function pass(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms);
   // The pauses of a millisecond in between are real, and one begins where another has ended.
@@ -88,10 +88,10 @@ test('more than their share of the time → the rest waits for it, in turns over
 test('another tenant is there → less time for who is shed than for a tenant that is alone', async () => {
   const answeredWithin = async (ms: number, others: readonly number[]) => {
     const { answered, take, shedding } = shed();
-    for (const tenant of [1, ...others]) shedding.see(tenant);
-    // Long enough for nobody else to be there any more.
+    for (const tenant of [1, ...others]) shedding.noteRequest(tenant);
+    // Long enough for the other tenants to count as absent.
     vi.advanceTimersByTime(5_000);
-    for (const tenant of [...others, 1]) shedding.see(tenant);
+    for (const tenant of [...others, 1]) shedding.noteRequest(tenant);
     for (let one = 1; one <= MANY; one += 1) take(1, `a${one}`);
     const atOnce = answered.length;
     await pass(ms);

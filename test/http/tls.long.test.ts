@@ -208,7 +208,7 @@ describe('what holds without TLS holds with it', () => {
     expect((await gateway.api.search('half-body')).body).toEqual({ results: [] });
   });
 
-  test('a client that resets the connection while the acquirer works → what it had sent ahead is never begun', async () => {
+  test('a client that resets the connection while the acquirer works → its pipelined requests are never begun', async () => {
     const acquirer = gatedAcquirer();
     const gated = await testGateway({
       settings: { ...TLS, ACQUIRER_DEADLINE_MS: '60000' },
@@ -259,7 +259,7 @@ describe('crowds', () => {
   });
 
   // catches(TLS: handshakes under way are bounded)
-  test('thousands that begin a handshake and stop → the oldest are cut off, and whoever finishes is served', async () => {
+  test('thousands that begin a handshake and stop → the oldest are cut off, and clients that finish are served', async () => {
     const crowd: net.Socket[] = [];
     // No more at once than the system keeps for the gateway: it would give it the rest later, and then who is served would be the oldest.
     while (crowd.length < CROWD) {

@@ -91,7 +91,7 @@ describe('failed log-ins', () => {
     expect(gateway.logged()).not.toContain('hunter2');
   });
 
-  test('no credentials at all → the address alone', async () => {
+  test('no credentials → the address alone', async () => {
     await client(gateway.baseUrl).call('/transactions/1');
     const lines = await vi.waitUntil(async () => {
       const told = (await warningsWith('failed log-in')).filter((line) => line.username === undefined);

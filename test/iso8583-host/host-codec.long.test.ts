@@ -146,7 +146,7 @@ describe('framing', () => {
     [AS2805, Buffer.from('0003', 'hex')],
     [ASCII87, Buffer.from('01x4')],
     [ASCII87, Buffer.from('0010')],
-  ])('a length that cannot be → unreadable', (dialect, prefix) => {
+  ])('an impossible length → unreadable', (dialect, prefix) => {
     expect(() => [...new FrameReader(dialect).take(prefix)]).toThrow(Unreadable);
   });
 });

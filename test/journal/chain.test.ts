@@ -1,4 +1,4 @@
-// The chain of the journal: what was changed, removed or inserted is found, whatever ends on the way.
+// The chain of the journal: finds entries that were changed, removed or inserted, even if processes die.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { journal } from '../../src/journal/journal.js';
 import { verifyJournal } from '../../src/journal/journal-tasks.js';
@@ -26,7 +26,7 @@ test('entries in blocks, and some that are not taken up yet → whole', async ()
   });
 });
 
-describe('whoever writes to the database', () => {
+describe('an intruder who writes to the database', () => {
   test.each([
     `detail = 'nothing of the kind'`,
     `at = at - interval '1 microsecond'`,
@@ -86,7 +86,7 @@ describe('whoever writes to the database', () => {
     const expected = [
       { entry: 4, problem: 'inserted: a copy of another entry' },
       { entry: 5, problem: 'inserted or changed: its MAC is wrong' },
-      { entry: 6, problem: 'inserted: nobody of ours wrote it' },
+      { entry: 6, problem: 'inserted: Tollgate did not write it' },
     ];
     const sorted = async () =>
       [...(await problems())].sort((one, other) => (one.entry ?? 0) - (other.entry ?? 0));
@@ -129,7 +129,7 @@ describe('whoever writes to the database', () => {
   test('removes, changes or makes blocks → found', async () => {
     await own.filled(9);
     await own.intruder.query(`UPDATE journal_block SET made_ms = made_ms + 1 WHERE number = 2`);
-    expect(await problems()).toEqual([{ block: 2, problem: 'changed: it is not what was bound' }]);
+    expect(await problems()).toEqual([{ block: 2, problem: 'changed: it does not match its hash' }]);
     await own.intruder.query(`DELETE FROM journal_block WHERE number = 2`);
     expect(await problems()).toEqual([
       { block: 2, problem: 'removed: blocks 2 to 2 are not there' },
@@ -139,7 +139,7 @@ describe('whoever writes to the database', () => {
       `INSERT INTO journal_block SELECT 2, made_ms, '{4,6}', 4, 6, tags, foreign_ids, hash FROM journal_block WHERE number = 1`,
     );
     expect(await problems()).toEqual([
-      ...[2, 3].map((block) => ({ block, problem: 'changed: it is not what was bound' })),
+      ...[2, 3].map((block) => ({ block, problem: 'changed: it does not match its hash' })),
       ...[4, 5, 6].map((entry) => ({ entry, problem: 'changed' })),
     ]);
   });
@@ -184,7 +184,7 @@ describe('entries that are committed late', () => {
     expect((await own.intruder.query('SELECT FROM journal_gap')).rowCount).toBe(0);
   });
 
-  test('numbers of what was rolled back → are no entries, and are forgotten once nothing can come any more', async () => {
+  test('numbers of rolled-back entries → not reported, and forgotten once they cannot appear any more', async () => {
     const chain = own.chain();
     const undone = own.database.transaction(async (connection) => {
       for (let count = 0; count < 3; count += 1)
@@ -240,7 +240,7 @@ test('a chain that is ended between its block and its commit → as if it had no
 });
 
 // catches(journal: a block counts as known once its commit is confirmed)
-test('a commit that fails → its block is not taken for one that was there, and nobody is said to have cut it off', async () => {
+test('a commit that fails → its block does not count as known, and no cut is reported', async () => {
   const chain = await own.filled(4);
   await own.intruder.query(`
     CREATE FUNCTION refuse_block() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no block'; END $$;

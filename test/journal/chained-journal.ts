@@ -10,14 +10,14 @@ import { Database } from '../../src/postgres/database.js';
 import { testDatabase } from '../../testkit/gateway.js';
 
 export class ChainedJournal {
-  /** What chains have found: entries that nobody of ours wrote, and ends that were cut off. */
+  /** What chains have found: entries that Tollgate did not write, and ends that were cut off. */
   readonly foreign: number[] = [];
   readonly cuts: object[] = [];
 
   private constructor(
     readonly key: Buffer,
     readonly database: Database,
-    /** Whoever writes to the database: may do what triggers forbid. */
+    /** An intruder who writes to the database, and can bypass triggers. */
     readonly intruder: pg.Client,
   ) {}
 

@@ -94,7 +94,7 @@ test('a checkpoint that was changed → refused', async () => {
   );
 });
 
-test('operators → named in the journal from then on; whoever says no name, or a wrong one, is refused', async () => {
+test('operators → named in the journal from then on; commands without a name, or with a wrong one, are refused', async () => {
   const added = await json('operator add ada --role administrator');
   expect(added).toEqual({
     name: 'ada',
@@ -125,7 +125,7 @@ test('operators → named in the journal from then on; whoever says no name, or 
     { name: 'ada', role: 'administrator', organisation: null, removed: false, sealed: true },
     { name: 'grace', organisation: 1, removed: false, sealed: false },
   ]);
-  expect(await ada.refusal('operator link grace')).toMatch(/^the operator grace is not as it was sealed/);
+  expect(await ada.refusal('operator link grace')).toMatch(/^the operator grace has a broken seal/);
   expect(await ada.json('operator remove grace')).toMatchObject({ removed: true });
   expect(await as('grace').refusal('merchant resume 3')).toBe('the operator grace was removed');
   await ada.json('operator remove ada');

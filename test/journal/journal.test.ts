@@ -113,7 +113,7 @@ describe('entries', () => {
     expect(await entriesUnder(correlationId)).toEqual([]);
   });
 
-  test('keys rotated, wrapped anew and destroyed → entries by the operator', async () => {
+  test('keys rotated, rewrapped and destroyed → entries by the operator', async () => {
     await vaultOf(gateway.api).newToken();
     const operator = await operatorOf(gateway);
     await operator.rotation.rotate(1, () => {});
@@ -200,7 +200,7 @@ describe('only ever appended to', () => {
     });
   });
 
-  test('the gateway itself works as that role: what is taken from the role, the gateway cannot do', async () => {
+  test('the gateway works as that role: it loses every privilege that the role loses', async () => {
     const vault = vaultOf(gateway.api);
     expect((await vault.searchCustomers()).status).toBe(200);
     await gateway.sql('REVOKE SELECT ON customer FROM tollgate_application');

@@ -1,4 +1,4 @@
-// What is taken out of the gateway, and every secret that is shown: each in the journal, under the name of whoever did it.
+// Every export, and every secret that is shown, is in the journal under the operator's name.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const ada = commands(async (line) =>
   runHere(wordsOf(line), {
     DATABASE_URL: gateway.databaseUrl,
     TOLLGATE_DATA_DIR: gateway.dataDir,
-    // The first one is added by nobody.
+    // Nobody adds the first operator.
     ...(line.startsWith('operator add ada') ? {} : { TOLLGATE_OPERATOR: 'ada' }),
   }),
 );

@@ -39,13 +39,13 @@ describe('only the last entries', () => {
     const found = (await last(3)).problems;
     expect(found).toEqual([
       { entry: 8, problem: 'changed' },
-      { entry: 12, problem: 'inserted: nobody of ours wrote it' },
+      { entry: 12, problem: 'inserted: Tollgate did not write it' },
       { entry: 9, problem: 'removed' },
     ]);
     await own.intruder.query('UPDATE journal_block SET made_ms = 1 WHERE number = 3');
     expect((await last(3)).problems).toContainEqual({
       block: 3,
-      problem: 'changed: it is not what was bound',
+      problem: 'changed: it does not match its hash',
     });
   });
 
@@ -104,7 +104,7 @@ test.each([
     return own.database.query(statement, values);
   });
   expect((await verifyJournal(meanwhile, own.key)).problems).toEqual([
-    { entry: 7, problem: 'inserted: nobody of ours wrote it' },
+    { entry: 7, problem: 'inserted: Tollgate did not write it' },
   ]);
   expect([times >= time, own.foreign]).toEqual([true, [7]]);
 });

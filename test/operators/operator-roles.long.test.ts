@@ -52,6 +52,11 @@ const runAs = (name: string, line: string): Promise<Ended> =>
 const as = (name: string): Commands => commands((line) => runAs(name, line));
 
 /** Commands that do something, or have nothing below them. */
+/** Without the name of the program: `merchant suspend`. */
+function taskOf(command: Command): string {
+  return command.parent?.parent ? `${taskOf(command.parent)} ${command.name()}` : command.name();
+}
+
 function leaves(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
 }
@@ -274,9 +279,7 @@ test('a role that was written into the database → does nothing, since the oper
     name: '',
     text: `UPDATE operator SET role = 'administrator' WHERE name = 'vera'`,
   });
-  expect(await as('vera').refusal('merchant suspend 1')).toMatch(
-    /^the operator vera is not as it was sealed/,
-  );
+  expect(await as('vera').refusal('merchant suspend 1')).toMatch(/^the operator vera has a broken seal/);
   await connection.query({ name: '', text: `UPDATE operator SET role = 'viewer' WHERE name = 'vera'` });
 });
 

@@ -87,7 +87,7 @@ describe('a link', () => {
       401,
       {
         error_code: 'sign_in_link_refused',
-        error_message: 'This link was used already, is more than 15 minutes old, or is none of ours.',
+        error_message: 'This link was used already, is more than 15 minutes old, or is not valid.',
       },
     ]);
   });

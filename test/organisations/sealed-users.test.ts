@@ -72,7 +72,7 @@ describe('a user that was made by SQL', () => {
     await expect
       .poll(() => gateway.logged())
       .toContain(
-        '"username":"thief","how":"not sealed","count":1,"msg":"a user is not as it was sealed: refused"',
+        '"username":"thief","how":"not sealed","count":1,"msg":"the seal of a user is broken: refused"',
       );
     const listed = await listUsers(database, gateway.credentialKey);
     expect(listed.filter(({ sealed }) => !sealed).map(({ username }) => username)).toEqual(['thief']);
@@ -175,7 +175,7 @@ describe('a user that was changed by SQL', () => {
       'UPDATE gateway_user SET expires_at = $2, version = $3, seal = $4 WHERE username = $1',
       [user.username, before?.expires_at, before?.version, before?.seal],
     );
-    const line = `"username":"${user.username}","msg":"a user is as it was before a change"`;
+    const line = `"username":"${user.username}","msg":"a user was set back to an earlier state"`;
     await expect
       .poll(async () => {
         await lookUp(user);

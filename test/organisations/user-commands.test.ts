@@ -145,7 +145,7 @@ test.each([
     'user add someone --merchant 1 --allow everything',
     /It takes read, payments, refunds, standalone-refunds, vault\./,
   ],
-  ['user add someone --merchant 1 --from-address nowhere', /^nowhere is no address and no network/],
+  ['user add someone --merchant 1 --from-address nowhere', /^nowhere is neither an address nor a network/],
   ['user add someone --merchant 1 --expires 2001-01-01', /^a user cannot expire in the past$/],
   ['user rotate someone --overlap 31d', /It must be 30d at most\./],
   ['user set someone', /^Name an --allow, /],

@@ -1,4 +1,5 @@
-// `tollgate archive`: what is old and finished goes into a file, and out of the database as far as look-ups can do without.
+// `tollgate archive`: old, finished transactions go into a file, and out of the database as far as look-ups can do without
+// them.
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -21,7 +22,7 @@ const { json, text, refusal } = commands((line) => runHere(wordsOf(line), enviro
 
 beforeAll(async () => {
   gateway = await testGateway();
-  // The next review comes in a quarter of an hour: one that finds a card which has ended would destroy it.
+  // The next review is in a quarter of an hour; a review now would destroy the card.
   await reviewed(gateway);
   file = join(await dataDirectory(), 'archive.jsonl');
   const { api } = gateway;
@@ -31,12 +32,12 @@ beforeAll(async () => {
   const refund = (await api.refund(purchase.audit, 1)).body;
   old = { declined, purchase, refund };
   living = (await api.purchase({ kvps })).body;
-  // All four are of a year ago. The card of one still lives, for whatever reason.
+  // All four are a year old. One still has its card, for whatever reason.
   await gateway.sql(
     `UPDATE transaction SET created_at = '2025-01-01', settlement_date = '2025-01-02', voidable_until = NULL`,
   );
   await gateway.sql('UPDATE transaction SET payment_details_sealed = NULL WHERE audit <> $1', [living.audit]);
-  // Another one is of today.
+  // Another one is from today.
   await api.purchase({ kvps });
 });
 afterAll(() => gateway.close());
@@ -54,7 +55,7 @@ const strip = () =>
   );
 
 // catches(archive: a card that lives keeps its transaction) slow, processes
-test('archive → a file with what is old and finished, nothing secret in it, and nothing is changed', async () => {
+test('archive → a file with old, finished transactions, without secrets; the database is unchanged', async () => {
   const archived = await json(`archive --before ${BEFORE} --to ${file}`);
   expect(archived).toMatchObject({
     file,
@@ -100,7 +101,7 @@ test('a file that was changed or cut short → refused, and nothing is removed',
   ]) {
     await writeFile(file, damaged);
     expect(await refusal(`archive --before ${BEFORE} --to ${file} --remove`)).toMatch(
-      /is no archive, is cut short, or was changed/,
+      /is not an archive, is cut short, or was changed/,
     );
   }
   await writeFile(file, whole);
@@ -144,7 +145,7 @@ test('archived once → not in the next archive', async () => {
 });
 
 // catches(archive: nothing that events are still told from)
-test('what is younger than events are kept → refused', async () => {
+test('transactions younger than the events that are kept → refused', async () => {
   const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   expect(await refusal(`archive --before ${yesterday} --to ${file}.new`)).toMatch(
     /^only what is at least 61 days old/,

@@ -1,4 +1,4 @@
-// Events: each change of a status writes one, in the statement that makes the change.
+// Events: each change of a status writes one, in the same statement.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { EVERY_EVENT, WRONG_EVENTS } from '../../testkit/books.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** What was told of a transaction, by version. */
+/** The events of a transaction, by version. */
 async function told(audit: number, { sql } = gateway): Promise<string[]> {
   const rows = await sql<{ version: number; type: string; merchant: number }>(
     `SELECT version, type, merchant_id AS merchant FROM ${EVERY_EVENT} WHERE organisation_id = 1 AND subject = $1 ORDER BY version`,
@@ -67,14 +67,14 @@ test('purchase that is voided → the void is approved and the purchase voided, 
   expect(await told(audit)).toEqual(['transaction.approved', 'transaction.voided']);
   expect(await told(undone)).toEqual(['transaction.approved']);
   const commits = await gateway.sql(
-    // The time at which a transaction of the database began is that of no other.
+    // No other database transaction began at the same time.
     `SELECT count(DISTINCT created_at)::integer AS commits FROM ${EVERY_EVENT} WHERE (subject, version) IN (($1, 2), ($2, 1))`,
     [audit, undone],
   );
   expect(commits).toEqual([{ commits: 1 }]);
 });
 
-test('void that is declined → nothing is told of its target', async () => {
+test('declined void → no event about its target', async () => {
   const audit = await purchased();
   acquirer.nextAnswers(() => answered('05'));
   const undone = (await gateway.api.void(audit)).body.audit;
@@ -84,7 +84,7 @@ test('void that is declined → nothing is told of its target', async () => {
   ]);
 });
 
-test('refund that is voided → the refund is voided, and nothing is told of the purchase', async () => {
+test('voided refund → the refund is voided, and there is no event about the purchase', async () => {
   const audit = await purchased();
   const refund = (await gateway.api.refund(audit, 40)).body.audit;
   await gateway.api.void(refund);
@@ -107,7 +107,7 @@ test('direct debits as days go by → pending, and approved when they clear, or 
   await expectBooksToAgree(own);
 });
 
-test('every decided transaction → has events numbered from 1, of which the newest says how it stands', async () => {
+test('every decided transaction → its events are numbered from 1, and the newest has its status', async () => {
   await Promise.all(Array.from({ length: 30 }, purchased));
   expect(await gateway.sql(WRONG_EVENTS)).toEqual([]);
   expect(

@@ -1,4 +1,4 @@
-// The links and generated KVPs of a transaction: each is there exactly while its operation is allowed.
+// The links and generated KVPs of a transaction: each is present exactly while its operation is allowed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, TEST_MODE } from '../../testkit/client.js';
@@ -23,7 +23,7 @@ const preauthorisation = () => auditOf(gateway.api.preauthorise({ amount: 100 })
 const completion = async () => auditOf(gateway.api.complete(await preauthorisation(), 80));
 const refund = async () => auditOf(gateway.api.refund(await purchase(), 30));
 
-/** Makes a transaction, does something to it, and gives its audit. */
+/** Creates a transaction, changes it, and returns its audit. */
 function after(make: () => Promise<number>, act: (audit: number) => Promise<unknown>) {
   return async () => {
     const audit = await make();
@@ -99,7 +99,7 @@ describe('a transaction in any state', () => {
     }));
 });
 
-test('lookup of a purchase → what is left to refund, and until when it can be voided', async () => {
+test('lookup of a purchase → shows the amount left to refund, and until when it can be voided', async () => {
   const audit = await purchase();
   const { kvps, status } = (await gateway.api.lookUp(audit)).body;
   expect(kvps).toEqual({
@@ -116,7 +116,7 @@ test('lookup of a purchase → what is left to refund, and until when it can be 
   });
 });
 
-test('lookup of a preauthorisation → what can be completed, and until when: seven days', async () => {
+test('lookup of a preauthorisation → shows the amount to complete, and until when: seven days', async () => {
   const { kvps, gateway_timestamp } = (await gateway.api.lookUp(await preauthorisation())).body;
   expect(kvps[`${KVP}COMPLETABLE_AMOUNT`]).toBe('100');
   const until = kvps[`${KVP}COMPLETABLE_UNTIL`];

@@ -1,4 +1,4 @@
-// Test and live: nothing simulated approves a live payment, no test goes by a live link, and what is a test says so.
+// Test and live: nothing simulated approves a live payment, no test payment uses a live link, and test transactions say so.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const MODE = 'GATEWAY.RESPONSE.KVP.MODE';
 const link = new ScriptedAcquirer('live');
 let gateway: TestGateway;
 let api: Client;
-/** Live merchants: one without any link, one whose cards go by the scripted acquirer, and one with a bank. */
+/** Live merchants: one without any link, one with the scripted acquirer, and one with a bank. */
 let bare: number;
 let carded: number;
 let banked: number;
@@ -175,7 +175,7 @@ describe('a test merchant', () => {
   test('its acquirer is a live link → 422 no_acquirer, and nothing is sent', async () => {
     await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 3`);
     const asked = link.requests.length;
-    // Read anew by a user who was not seen yet.
+    // Read again by a user without a cached entry.
     const { code } = await gateway.as(gateway.owner).purchase({ merchant: 3 });
     expect([code, link.requests.length]).toEqual(['no_acquirer', asked]);
   });

@@ -1,4 +1,4 @@
-// Each operation once, on a gateway in which nothing goes wrong. `npm run proof guards` also takes it for its control: with
+// Each operation once, on a gateway in which nothing goes wrong. Also the control of `npm run proof guards`: with
 // one guard removed, a gateway still does all this.
 import { expect, test } from 'vitest';
 import { testGateway } from '../../testkit/gateway.js';

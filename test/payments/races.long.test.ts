@@ -20,7 +20,7 @@ afterAll(async () => {
 const ROUNDS = 40;
 const AT_ONCE = 40;
 
-/** Plays the rounds, a number of them at once, and gives what each came to and how often. */
+/** Plays the rounds, several at once, and counts their outcomes. */
 async function tally(round: (number: number) => Promise<string>): Promise<Record<string, number>> {
   const results: Record<string, number> = {};
   for (let first = 0; first < ROUNDS; first += AT_ONCE) {
@@ -30,7 +30,7 @@ async function tally(round: (number: number) => Promise<string>): Promise<Record
   return results;
 }
 
-/** Which of the attempts were accepted, and how the others were refused; the order does not matter. */
+/** Which attempts were accepted, and how the others were refused; in any order. */
 async function outcomes(...attempts: Promise<Answer>[]): Promise<string> {
   const answers = await Promise.all(attempts);
   return answers
@@ -115,7 +115,7 @@ test('one correlation ID for two refunds that would both fit → one of them, ev
   expect(results).toEqual({ '201 approved, 409 correlation_id_already_used': ROUNDS });
 });
 
-test('a storm of refunds, voids of them and voids, some without a readable answer → only what fits, and never a 500', async () => {
+test('a storm of refunds, voids of them and voids, some without a readable answer → never more than the amount, and never a 500', async () => {
   let seed = 20_240_422;
   const random = (below: number) => {
     seed = (seed * 48_271) % 2_147_483_647;

@@ -1,4 +1,4 @@
-// The rules of refunds, completions and voids, held against each other: as SQL, as predicates, and as the constraints of the table.
+// The rules of refunds, completions and voids, compared with each other: as SQL, as predicates, and as table constraints.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -18,13 +18,13 @@ const NOW_MS = Date.UTC(2026, 10, 15);
 const DAY_MS = 86_400_000;
 const TYPES = ['purchase', 'preauthorisation', 'completion', 'refund', 'standalone_refund', 'void'] as const;
 const STATUSES = ['unknown', 'approved', 'declined', 'pending', 'error', 'voided'] as const;
-/** As long as what was paid by card can be refunded. */
+/** The refund period of card payments. */
 const TERMS = { cardDays: 120 };
 const TIMES = [undefined, NOW_MS - DAY_MS, NOW_MS, NOW_MS + DAY_MS];
 
 const ACCOUNT = { bsb: '062-000', accountNumber: '******789', accountName: 'A Customer' };
 
-/** Every state that a row could be in, whether it can come about or not. */
+/** Every state of a row, possible or not. */
 function everyTarget(): Transaction[] {
   const targets: Transaction[] = [];
   const cards = [NOW_MS, NOW_MS - 120 * DAY_MS + 1, NOW_MS - 120 * DAY_MS].map((createdMs) => ({
@@ -69,7 +69,7 @@ beforeAll(async () => {
   own = await testDatabase();
   client = new pg.Client({ connectionString: own.url });
   await client.connect();
-  // Without the constraints, so that every state can be asked about.
+  // Without the constraints, so that every state can be tested.
   await client.query('CREATE TEMP TABLE target (LIKE transaction INCLUDING DEFAULTS)');
   await client.query(
     `INSERT INTO target (organisation_id, audit, merchant_id, created_at, amount_cents, transaction_type, status,
@@ -134,7 +134,7 @@ test.each([
         `SELECT string_agg(pg_get_expr(conbin, conrelid), ' AND ') AS holds FROM pg_constraint
        WHERE conrelid = 'transaction'::regclass AND contype = 'c'`,
       );
-      // A rule that is broken is said by an error.
+      // A broken rule raises an error.
       await client.query(
         `CREATE OR REPLACE FUNCTION pg_temp.keeps_the_rules(row_of target) RETURNS boolean LANGUAGE plpgsql AS $$
          BEGIN RETURN (SELECT ${checks[0]?.holds} FROM (SELECT row_of.*) AS one);

@@ -1,11 +1,11 @@
-// A few days' trading of every kind: of cards and bank accounts, tokens and targets, in every status. For lists of transactions.
+// A few days of trade of every kind: cards, bank accounts, tokens and targets, in every status. For lists of transactions.
 import { expect } from 'vitest';
 import type { Answer, Client, Json } from '../../testkit/client.js';
 import type { TestGateway } from '../../testkit/gateway.js';
 import { DECLINED_CARD, LOST_REQUEST_CARD, UNREACHABLE_CARD } from '../../testkit/test-cards.js';
 import { bankAccount, vaultOf } from '../../testkit/vault-client.js';
 
-/** A transaction as a look-up shows it, and what was paid with. */
+/** A transaction as a look-up shows it, and its payment method. */
 export interface Traded {
   readonly shown: Json;
   readonly customerId?: number;
@@ -22,7 +22,7 @@ export interface Trading {
   readonly refunded: number;
 }
 
-/** Trades as the owner for merchants 1, 2 and 3, and as the stranger, whose transactions must never turn up. */
+/** Trades as the owner for merchants 1, 2 and 3, and as the stranger, whose transactions must never appear. */
 export async function trade(gateway: TestGateway): Promise<Trading> {
   const { api } = gateway;
   const audits: { audit: number; customerId?: number; tokenId?: number }[] = [];

@@ -1,4 +1,4 @@
-// What the schema refuses, whoever writes it: each forbidden row is sent to PostgreSQL as it is, past all code.
+// Rows that the schema refuses, whatever writes them: each is sent straight to PostgreSQL.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
@@ -23,7 +23,7 @@ const ALLOWED: Readonly<Record<string, unknown>> = {
 
 let last = 1_000_000;
 
-/** Writes a row that is allowed but for what is said. */
+/** Writes a valid row with these changes. */
 function insert(change: Readonly<Record<string, unknown>> = {}): Promise<object[]> {
   last += 1;
   const row = { ...ALLOWED, audit: last, correlation_id: `row-${last}`, ...change };

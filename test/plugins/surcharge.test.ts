@@ -159,7 +159,7 @@ test('completion of a surcharged preauthorisation for the original amount → ac
   });
 });
 
-test('completion after the percentage went up, or the rules were taken away → what was agreed at the preauthorisation', async () => {
+test('completion after the percentage went up, or the rules were taken away → the preauthorisation’s percentage', async () => {
   await setRules([{ scope: 'default', thousandths: 1_000 }], 3);
   await untilChargedAs('1010');
   const audits = [];

@@ -200,7 +200,7 @@ describe.each([
       const planned = plans.get(place) as Plan;
       expect(planned).toBeDefined();
       if ((place.split(' ').at(-1) as string) in READING_EVERYTHING) return;
-      // A plan that is made anew each time may read all of a table that is empty just then, but by its index.
+      // A custom plan may read all of a table that is empty at that moment, but by its index.
       const harmless = rows === 0 && !KEPT.test(place);
       const reads = wholeReads(planned, partial).filter((read) => !harmless || read.startsWith('Seq Scan'));
       expect(reads, JSON.stringify(planned, null, 2)).toEqual([]);

@@ -1,4 +1,4 @@
-// Sessions that are shared: whoever waits for one has it when it becomes free, or hears that it did not in time.
+// A shared pool of sessions: a waiting statement gets one when it becomes free, or an error if none does in time.
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';

@@ -136,15 +136,15 @@ describe('a database that is there', () => {
     });
 
   test('of a time before the first release → refused in one line, and nothing is changed', async () => {
-    const before = 'the database has schema version 44 of a time before the first release';
+    const before = 'the database has schema version 44 from before the first release';
     expect(await refused(`${FIRST}; DELETE FROM schema_migration WHERE version = 45`)).toBe(
-      `${before}: only one with version 45 is taken over`,
+      `${before}: only an unchanged version 45 can be migrated`,
     );
   });
 
   test('with migrations that are not ours → refused in one line, and nothing is changed', async () => {
     const other = `UPDATE schema_migration SET checksum = 'another' WHERE version = 7`;
-    expect(await refused(`${FIRST}; ${other}`)).toContain('only one with version 45 is taken over');
+    expect(await refused(`${FIRST}; ${other}`)).toContain('only an unchanged version 45 can be migrated');
   });
 
   test('made by a later release, or with a migration that was changed since → refused in one line', async () => {

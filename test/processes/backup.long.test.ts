@@ -1,5 +1,5 @@
-// A backup of the PostgreSQL that comes with the gateway, made while it serves, and what becomes of it: brought back, refused where
-// it is not whole, and guarded so that nothing is given out twice. One gateway, and one backup that most tests restore from.
+// A backup of the PostgreSQL that comes with the gateway, made while it serves: restored, refused if incomplete, and guarded so
+// that no number is assigned twice. One gateway, and one backup for most tests.
 import { chmod, chown, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -105,7 +105,7 @@ test('restored → what was paid is there, can be refunded, and audits, customer
   });
   const again = client(restored.baseUrl, gateway);
   expect((await again.get(`/transactions/${paid.audit}`)).body).toMatchObject({ audit: paid.audit });
-  // It was processed: nobody is told that it was not.
+  // It was processed: no client is told that it was not.
   expect((await again.lookUp(lost.audit)).status).toBe(503);
   const refunded = await again.refund(paid.audit, 1);
   expect([refunded.status, refunded.body.status?.transaction_status_code]).toEqual([201, 'approved']);
@@ -219,7 +219,7 @@ describe('where a backup does not belong', () => {
 });
 
 // catches(restore: no new database where a restore was interrupted) slow, processes
-test('a restore that was killed → no gateway starts there, and the next restore begins anew', async () => {
+test('a restore that was killed → no gateway starts there, and the next restore starts over', async () => {
   const dataDir = await dataDirectory();
   const killed = start(['restore', folder], environmentOf(dataDir));
   await expect
@@ -268,7 +268,7 @@ describe.skipIf(!isRoot)(`as root on Linux${isRoot ? '' : ' (skipped)'}`, () => 
     expect(await filesOf(join(disk, 'data'))).toEqual([]);
   });
 
-  /** The program itself must be readable for it, which a folder of root's may not be. */
+  /** It must be able to read the program, which a folder of root's may prevent. */
   async function asNobody(args: string[], environment: Record<string, string>): Promise<Ended> {
     const names = [
       'setpriv',

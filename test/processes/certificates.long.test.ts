@@ -1,4 +1,4 @@
-// The certificate of a running gateway is replaced, well and badly: no client notices anything but the new one.
+// The certificate of a running gateway is replaced, correctly and incorrectly: clients notice nothing but the new one.
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,11 +29,11 @@ async function write(files: Files, { certificate, key }: Pick<TestCertificate, '
   await writeFile(files.key, key, { mode: 0o600 });
 }
 
-/** As most programs that renew certificates do: each file at once, one after the other. */
+/** As most renewal programs do: each file atomically, one after the other. */
 async function replace(files: Files, { certificate, key }: TestCertificate) {
   await write({ certificate: `${files.certificate}.new`, key: `${files.key}.new` }, { certificate, key });
   await rename(`${files.certificate}.new`, files.certificate);
-  // The time in between, in which the files do not belong together, is what is tried.
+  // The point is the moment in between, when the files do not match.
   await sleep(20);
   await rename(`${files.key}.new`, files.key);
 }
@@ -75,8 +75,8 @@ function purchaser(gateway: InstalledGateway, connectionPerRequest: boolean): As
 }
 
 /**
- * Waits until every worker shows new connections this certificate. Who gets a connection the kernel decides, so the others stand
- * still while one is asked; only once most show it, since nobody pays at one that stands still.
+ * Waits until every worker uses this certificate for new connections. The kernel chooses the worker, so the others are stopped
+ * while one is asked; and only once most use it, since a stopped worker serves nobody.
  */
 async function shownEverywhere(gateway: InstalledGateway, { fingerprint }: TestCertificate): Promise<void> {
   const ask = purchaser(gateway, true);
@@ -147,12 +147,12 @@ describe('two workers', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     // Still the connection that it had before the first was replaced.
     expect([before.certificate, after.certificate]).toEqual([first.fingerprint, first.fingerprint]);
-    // One process says it for all.
+    // One process logs it for all.
     const said = [first, second, third].map(({ fingerprint }) => fingerprint);
     await expect.poll(() => inUse(gateway)).toEqual(said);
     await write(files, first);
     await shownEverywhere(gateway, first);
-    // It is said a moment after it is used.
+    // It is logged a moment after it is used.
     await expect.poll(() => inUse(gateway)).toEqual([...said, first.fingerprint]);
   });
 
@@ -166,7 +166,7 @@ describe('two workers', () => {
     process.kill(worker as number, 'SIGKILL');
     await eventually(async () => linesOf(gateway, 'worker exited; a new one is started')[0]);
     await shownEverywhere(gateway, first);
-    // A few looks later it has not been said again, which only time shows.
+    // Only time shows that it is not logged again.
     await sleep(2_500);
     expect(notRenewed().slice(saidBefore)).toMatchObject([
       { level: 'warn', reason: 'the key is not that of the certificate' },
@@ -188,7 +188,7 @@ describe('two workers', () => {
     expect(certificate).toBe(used);
   });
 
-  test('files that are gone → the old one stays, and the operator is told when they ask', async () => {
+  test('files that are gone → the old one stays, and a reload says so', async () => {
     const said = () =>
       linesOf(gateway, 'certificate not renewed: the one in use stays').filter(({ reason }) =>
         /tls\.crt\S* cannot be read \(ENOENT\)$/.test(reason),
@@ -207,7 +207,7 @@ test('a certificate that has ended, and a key that everybody can read → said a
   const files = await filesWith(ended);
   await chmod(files.key, 0o644);
   const gateway = await shared.start(settingsOf(files));
-  // It is worked with all the same: whether they go on is for its clients to decide.
+  // It is used all the same: clients decide whether to accept it.
   await eventually(async () => linesOf(gateway, 'certificate expired')[0]);
   expect(linesOf(gateway, 'certificate expired')).toMatchObject([{ level: 'error' }]);
   expect(linesOf(gateway, 'every user of this machine can read the TLS key')).toMatchObject([

@@ -1,4 +1,4 @@
-// A gateway that ends itself with SIGKILL at each named point of the way, and what its successor makes of it.
+// A gateway that kills itself at each named point of the path, and what its successor does.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { POINTS, type Point } from '../../src/payments/pipeline/create.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
   const crashOneAfterTheOther = async (point: Point) => {
     for (const operation of OPERATIONS) {
-      // They leave each other's remains to the last one, which is not killed.
+      // They leave their remains to the last one, which is not killed.
       const doomed = await shared.start({ CRASH_AT: point, PROCESS_TIMEOUT_MS: '600000' });
       await expect(send(doomed.api, attemptOf(operation, point))).rejects.toThrow();
       expect((await doomed.ended).signal).toBe('SIGKILL');

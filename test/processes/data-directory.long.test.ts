@@ -1,5 +1,5 @@
-// The life of one data directory: gateways that come and go, and the PostgreSQL and the demo in it. Each test goes on
-// where the one before it stopped, since every new PostgreSQL takes seconds.
+// The life of one data directory: gateways that come and go, with its PostgreSQL and its demo. Each test continues where the
+// previous one stopped, since every new PostgreSQL takes seconds.
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -42,7 +42,7 @@ async function serve(port = environment.TOLLGATE_PORT): Promise<GatewayProcess> 
   return started;
 }
 
-/** In this process: that a command may come first, and others with it, is shown by those that get one of their own. */
+/** In this process; other tests show that a command may come first in a process of its own. */
 const command = (...args: string[]) => printed(runHere([...args, '--json'], environment));
 const inAProcess = (...args: string[]) => printed(run([...args, '--json'], environment));
 
@@ -71,7 +71,7 @@ async function expectNothingLost({ baseUrl }: GatewayProcess): Promise<void> {
 
 async function expectPostgresGone(pid: number | undefined): Promise<void> {
   expect(await postgresPid(dataDir)).toBeUndefined();
-  // One that nobody has collected yet still has its pid, but no command line.
+  // A zombie still has its pid, but no command line.
   const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   expect(commandLine).not.toContain('postgres');
 }
@@ -210,7 +210,7 @@ test('SIGTERM while a payment is in flight → nothing new is begun, the payment
   await expectPostgresGone(before);
 });
 
-/** The server does not take connections any more, or has just closed this one. */
+/** The server refuses connections, or has just closed this one. */
 function refused(): true {
   return true;
 }
@@ -237,13 +237,13 @@ test('SIGTERM while the gateway starts → it ends with 0, and no PostgreSQL is 
   await expectPostgresGone(pid);
 });
 
-test('serve, a secret in demo.json that is not valid any more → a line says so, and no purchase to paste', async () => {
+test('serve, a secret in demo.json that is no longer valid → a line says so, and no purchase to paste', async () => {
   const valid = await readFile(join(dataDir, 'demo.json'), 'utf8');
   await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ ...demo, password: 'of long ago' }));
   const stale = await serve();
   expect(stale.output()).not.toContain('A first purchase');
   expect((await stale.stop()).code).toBe(0);
-  expect(stale.output()).toContain('"the secret in demo.json is not valid any more"');
+  expect(stale.output()).toContain('"the secret in demo.json is no longer valid"');
   await writeFile(join(dataDir, 'demo.json'), valid);
 });
 

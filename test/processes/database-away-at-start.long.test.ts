@@ -1,5 +1,5 @@
-// A gateway that is started while its database is away waits for it, as one does that has lost it. What somebody has to put right ends
-// the start, and every command, in one line.
+// A gateway started without its database waits for it, like one that has lost it. Errors that somebody has to fix end the
+// start, and every command, in one line.
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { client } from '../../testkit/client.js';
@@ -50,7 +50,7 @@ function as(username: string, databaseUrl: string, password = 'secret'): string 
 
 interface Started extends RunningProcess {
   readonly origin: string;
-  /** What was waited for, as often as the log says so. */
+  /** The reasons for waiting, one for each log line. */
   causes(): string[];
 }
 
@@ -115,7 +115,7 @@ describe('serve, the database is away', () => {
   );
 
   test.concurrent('and it is told to stop → ends cleanly, also while it waits for an answer', async () => {
-    // Accepts, and never says a word.
+    // Accepts connections, and never answers.
     const silent: Server = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as { port: number };
@@ -153,7 +153,7 @@ test.each(['1', '2'])(
     });
     await until(() => gateway.causes().length > 0);
     expect(gateway.causes()[0]).toContain('too many connections');
-    // Enough to look at the server and to prepare it, but not to serve.
+    // Enough to check and prepare the server, but not to serve.
     await administer(shared.databaseUrl, `ALTER ROLE ${login} CONNECTION LIMIT 2`);
     await until(() => gateway.causes().length > 1);
     await administer(shared.databaseUrl, `ALTER ROLE ${login} CONNECTION LIMIT -1`);

@@ -1,4 +1,4 @@
-// The database goes away and comes back while the gateway runs. Nobody restarts anything.
+// The database is lost and comes back while the gateway runs. Nobody restarts anything.
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
@@ -68,7 +68,7 @@ test.concurrent('the database is away → payments and lookups 503, not ready bu
       ? seen
       : undefined;
   });
-  // What is counted in the database is left out, and not shown as it was; everything else is there.
+  // Metrics from the database are omitted instead of stale; all others are present.
   expect(lost.sum('tollgate_in_doubt')).toBeUndefined();
   expect(lost.sum('tollgate_request_duration_seconds_count', { status: '503' })).toBeGreaterThan(0);
   const notReady = await probe(gateway, '/readyz');
@@ -86,7 +86,7 @@ test.concurrent('the database is away → payments and lookups 503, not ready bu
       ? seen
       : undefined;
   });
-  // Every job has failed again and again meanwhile. Only its last attempts may have met a database that was back already.
+  // Every job has failed repeatedly meanwhile. Only its last attempts may have met a database that was back already.
   const failed = after.samples.filter(({ name }) => name === 'tollgate_background_jobs_failed_total');
   expect(failed.filter(({ value }) => value > 3)).toEqual([]);
   expect((await api.lookUp(earlier.body.audit)).body.status.transaction_status_code).toBe('approved');
@@ -104,7 +104,7 @@ test.concurrent('the database goes away while the acquirer is asked → 504 with
   const { api } = gateway;
   const attempts = await Promise.all(OPERATIONS.map((operation) => prepare(api, operation, SLOW_CARD)));
   const answering = attempts.map((attempt) => send(api, attempt));
-  // Not by a search: one that finds nothing is binding, and a request that is late would be refused.
+  // Not by a search: an empty result is binding, and a late request would be refused.
   const claimed = 'SELECT audit FROM transaction WHERE correlation_id = $1';
   const audits = await Promise.all(
     attempts.map(({ correlationId }) =>
@@ -176,7 +176,7 @@ test.concurrent('the server has no connection left, after a quiet time → payme
   await api.call('/transactions/history');
   const operators = await gateway.operatorsUrl();
   const sessions = async (pool: string) => (await scrape(operators)).sum('tollgate_pool_sessions', { pool });
-  // Used last, and closed since nobody uses it: so it was quiet for long enough.
+  // Used last, and closed because it was idle long enough.
   await eventually(async () => ((await sessions('searches')) === 0 ? true : undefined));
   expect(await sessions('commits')).toBeGreaterThan(0);
 

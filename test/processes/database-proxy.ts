@@ -1,4 +1,4 @@
-// A way to PostgreSQL that a test can cut (connections break) or block (connections stay, and nothing comes through).
+// A connection to PostgreSQL that a test can cut (connections break) or block (connections stay, and nothing passes).
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll } from 'vitest';
 
@@ -25,13 +25,13 @@ export class DatabaseProxy {
     return proxy;
   }
 
-  /** The database goes away: open connections break, new ones too. */
+  /** The database is lost: open connections break, new ones too. */
   cut(): void {
     this.#state = 'cut';
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** The database stops answering. What is sent meanwhile arrives when the way is open again. */
+  /** The database stops answering. Data sent meanwhile arrives when the connection is unblocked. */
   block(): void {
     this.#state = 'blocked';
     for (const socket of this.#sockets) socket.pause();

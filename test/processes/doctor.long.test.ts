@@ -1,4 +1,4 @@
-// `tollgate doctor`: what it finds in an installation that is well, and in one that is not; and that it changes nothing.
+// `tollgate doctor`: its results for a healthy and an unhealthy installation; and that it changes nothing.
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -39,12 +39,12 @@ async function doctor(more: Record<string, string> = {}): Promise<Report> {
   return { findings, code: findings.some(({ result }) => result === 'failed') ? 1 : 0 };
 }
 
-/** What it found, by check. */
+/** The results by check. */
 function byCheck({ findings }: Report): Record<string, CheckResult> {
   return Object.fromEntries(findings.map((finding) => [finding.check, finding]));
 }
 
-/** Puts something wrong for as long as the doctor looks. */
+/** Breaks something while the doctor runs. */
 async function during(wrong: string, right: string): Promise<Report> {
   await sql.query(wrong);
   try {
@@ -54,11 +54,11 @@ async function during(wrong: string, right: string): Promise<Report> {
   }
 }
 
-test('an installation that is well → nothing failed, and the only warnings are those of a beginner', async () => {
+test('a healthy installation → nothing failed, and the only warnings are those of a new installation', async () => {
   const report = await doctor();
   const { code, findings } = report;
   expect([code, findings.filter(({ result }) => result === 'failed')]).toEqual([0, []]);
-  // Of the machine that the tests run on nothing is expected.
+  // No expectations about the machine that runs the tests.
   const warnings = findings.filter(
     ({ check, result }) => result === 'warning' && !/^(disk|inodes)$/.test(check),
   );
@@ -100,7 +100,7 @@ test('nothing is changed, and no secret is shown', async () => {
     FROM pg_stat_user_tables`;
   const state = async () => [(await sql.query(tables)).rows, (await readdir(gateway.dataDir)).sort()];
   let shown = '';
-  // The gateway works beside it, and its figures come late: what the doctor changed would show every time.
+  // The gateway works meanwhile, and its figures come late: a change by the doctor would show every time.
   const change = async () => {
     const before = await state();
     shown = JSON.stringify(await doctor());
@@ -136,7 +136,7 @@ const WRONGS: [string, string, string, string, Json][] = [
   ],
   [
     'the clock is ahead',
-    // By less than an hour: an event that waits for its position just then would be so old that this, too, counts as failed.
+    // Less than an hour: an event without a position would otherwise be so late that its check fails, too.
     'UPDATE gateway SET advanced_ms = 1800000',
     'UPDATE gateway SET advanced_ms = 0',
     'gateway’s clock',
@@ -156,7 +156,7 @@ const WRONGS: [string, string, string, string, Json][] = [
     'schema',
     { result: 'failed', found: expect.stringContaining('schema version 9046') },
   ],
-  // Last: a gateway may have chained it before it is taken out again, and then it is missed.
+  // Last: a gateway may chain it before it is removed, and then it is missing.
   [
     'an entry of the journal was put in',
     `INSERT INTO journal (actor, action) VALUES ('operator:nobody', 'user.added')`,
@@ -178,7 +178,7 @@ test.each(WRONGS)('%s → found', async (_, wrong, right, check, expected) => {
 test('an event that is dated back, as those of the demo are → not late, since it is placed at once', async () => {
   const dated = `INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type)
     VALUES (now() - interval '20 days', 9, 9, 1, 1, 'transaction.approved')`;
-  // One is on its way to its place while the doctor looks, whenever that is.
+  // An event is always on its way while the doctor runs.
   let goesOn = true;
   const writing = (async () => {
     while (goesOn) await sql.query(dated);

@@ -1,4 +1,4 @@
-// A primary, its synchronous standby and what leads to the wrong one of them: no promise is given that the other could break.
+// A primary and its synchronous standby, with connections to the wrong one: no promise is made that the other could break.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,10 @@ interface Scene {
   logged(): string;
 }
 
-/** A gateway whose way to the database can be changed. It waits for a database that is silent for two seconds: a busy machine takes one to open a session. */
+/**
+ * A gateway whose database connection can be redirected. It waits two seconds for a silent database: a busy machine takes one
+ * to open a session.
+ */
 async function gateway(): Promise<Scene> {
   const way = await Switch.open(pair.primary.port);
   const dataDir = await dataDirectory();
@@ -73,9 +76,9 @@ async function gateway(): Promise<Scene> {
     TOLLGATE_PORT: '0',
     TOLLGATE_DATABASE_TIMEOUT_MS: '2000',
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
-    // No failover of ours takes longer.
+    // None of these failovers takes longer.
     TOLLGATE_SIMULATOR_SLOW_MS: '6000',
-    // Everybody here works with the same sealed rows.
+    // All servers have the same sealed rows.
     TOLLGATE_KEY_ENCRYPTION_KEY: SEALING,
   });
   const lines: string[] = [];
@@ -123,7 +126,7 @@ describe('sessions', () => {
     expect((await connect(readSettings({ DATABASE_URL: url }))).logins.serving).toBe(url);
     const database = opened(url, { answerLimitMs: 1_000 });
     expect((await database.query(ONE)).rows).toEqual([{ one: 1 }]);
-    // The other one goes on, and says that it is the primary; but it can commit nothing.
+    // The other one continues, and claims to be the primary; but it cannot commit.
     await promote();
     const commit = `SELECT pg_logical_emit_message(true, 'test', ''), inet_server_port() AS port`;
     const rows = await eventually(async () =>
@@ -219,7 +222,7 @@ describe('promises', () => {
     expect((await old.api.get('/transactions/history')).body.results[0].audit).toBe(audit);
     expect(await answer(old.api.lookUp(2_000_000_000))).toBe('404 transaction_not_found');
 
-    // Who has seen the new one does not believe the old one any more, whatever that says.
+    // A process that has seen the new primary no longer believes the old one.
     old.way.lead(pair.standby.port);
     old.way.cut();
     // The first may fail because its connection was just cut; the next ones open their own.
@@ -279,7 +282,7 @@ describe('promises', () => {
     ]);
     const lines = (message: string) => logged().split(`"msg":"${message}"`).length - 1;
     await eventually(async () => lines('database lost') > 0 || undefined);
-    // Background jobs try again meanwhile: that nothing more is logged takes time to show.
+    // Background jobs retry meanwhile: only time shows that nothing more is logged.
     await sleep(1_500);
     pair.primary.signal('SIGCONT');
     expect(answers).toEqual(['503 not_processed', '503 unavailable', '503 unavailable']);

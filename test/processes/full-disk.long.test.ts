@@ -13,7 +13,7 @@ import {
 } from '../../testkit/gateway-process.js';
 import { scrape } from '../../testkit/scrape.js';
 
-/** Tried, and undone at once: whoever runs none of these tests must not be left with a disk. */
+/** Tried, and undone at once, so that a run without these tests leaves no disk behind. */
 const canMount = await smallDisk('1m')
   .then(removeDataDirectory)
   .then(
@@ -33,7 +33,7 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
     gateway = await startGatewayProcess({ TOLLGATE_DATA_DIR: disk });
     api = client(gateway.baseUrl, JSON.parse(await readFile(join(disk, 'demo.json'), 'utf8')));
   });
-  // A PostgreSQL without room cannot be stopped in order.
+  // A PostgreSQL without disk space cannot be stopped cleanly.
   afterAll(() => rm(filler(), { force: true }));
 
   async function readiness(): Promise<unknown> {
@@ -48,7 +48,7 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
     return gateway.output().split(`"msg":"${msg}"`).length - 1;
   }
 
-  /** Writes until nothing fits any more. */
+  /** Writes until the disk is full. */
   async function fill(): Promise<void> {
     const { bavail, bsize } = await statfs(disk);
     await writeFile(filler(), Buffer.alloc(bavail * bsize)).catch(() => {});
@@ -56,11 +56,11 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
   }
 
   const FULL = 'the disk of the database is full';
-  const ROOM = 'the disk of the database has room again';
+  const ROOM = 'the disk of the database has space again';
 
   // catches(full disk: not ready) slow, processes
   // catches(full disk: it is looked for while nobody pays) slow, processes
-  test('while nobody pays → not ready, and one line; room again → ready, and one line', async () => {
+  test('without payments → not ready, and one line; space again → ready, and one line', async () => {
     expect((await api.purchase()).status).toBe(201);
     expect(await readiness()).toEqual({ status: 'ready' });
 
@@ -84,9 +84,9 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
     expect([logged(FULL), logged(ROOM)]).toEqual([1, 1]);
   });
 
-  test('while everybody pays → 503 not_processed and never charged, one line; room again → everything is paid', async () => {
+  test('while everybody pays → 503 not_processed and never charged, one line; space again → everything is paid', async () => {
     await fill();
-    // Pages that are there take some payments still: until the first that is refused.
+    // Existing pages still take some payments: until the first refusal.
     const refused = await eventually(async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => api.purchase()));
       return answers.find(({ status }) => status === 503);
@@ -102,7 +102,7 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
     expect([logged(FULL), logged(ROOM)]).toEqual([2, 2]);
   });
 
-  test('no room for PostgreSQL’s log, so that it stops → not ready; room again → it runs, and everything is paid', async () => {
+  test('no space for PostgreSQL’s log, so that it stops → not ready; space again → it runs, and everything is paid', async () => {
     await fill();
     const [, , , port] = (await readFile(join(disk, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
     const password = (await readFile(join(disk, 'postgres-password'), 'utf8')).trim();

@@ -1,4 +1,4 @@
-// The journal on a primary and its standby: what is written while one takes the other's place, and what an asynchronous standby never got.
+// The journal on a primary and its standby: entries during a switch, and entries that an asynchronous standby never got.
 import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
 import { ChainKey } from '../../src/journal/blocks.js';
@@ -15,10 +15,10 @@ interface Scene {
   readonly database: Database;
   readonly chain: JournalChain;
   readonly key: Buffer;
-  /** What the chain has reported. */
+  /** The chain's reports. */
   readonly cuts: object[];
   write(detail: string): Promise<void>;
-  /** The end of the chain, as somebody keeps it elsewhere. */
+  /** The end of the chain, as kept elsewhere. */
   checkpoint(): Promise<KnownBlock>;
 }
 
@@ -51,7 +51,7 @@ async function sceneOn(pair: Pair): Promise<Scene> {
   };
 }
 
-/** Nothing that was acknowledged is missing, and the chain goes on as one. */
+/** No acknowledged entry is missing, and the chain continues unbroken. */
 export async function synchronousFailover(pair: Pair, promote: () => Promise<void>): Promise<void> {
   const { database, chain, key, cuts, write, checkpoint } = await sceneOn(pair);
   await write('before');
@@ -92,13 +92,13 @@ export async function synchronousFailover(pair: Pair, promote: () => Promise<voi
   expect(cuts).toEqual([]);
 }
 
-/** What the standby never got is lost, and said to be; the rest is whole. */
+/** Entries that the standby never got are reported lost; the rest is intact. */
 export async function asynchronousFailover(pair: Pair, promote: () => Promise<void>): Promise<void> {
   const { database, chain, key, cuts, write, checkpoint } = await sceneOn(pair);
   await write('on both');
   await chain.run();
   const kept = await checkpoint();
-  // The standby is cut off, and nobody waits for it.
+  // The standby is cut off, and no commit waits for it.
   await pair.primary.sql(`ALTER SYSTEM SET synchronous_standby_names = ''`);
   await pair.primary.sql('SELECT pg_reload_conf()');
   await pair.standby.sql(`ALTER SYSTEM SET primary_conninfo = ''`);

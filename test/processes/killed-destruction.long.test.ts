@@ -1,4 +1,4 @@
-// Gateways that are killed while they destroy cards, and lose their database: what is destroyed is counted once, and nothing is left.
+// Gateways killed while they destroy cards, or losing their database: each destruction is counted once, and nothing is left.
 import { expect, test, vi } from 'vitest';
 import { OLD_PURCHASES } from '../../testkit/card-reviews.js';
 import { installation } from '../../testkit/cloned-installation.js';
@@ -8,7 +8,7 @@ const CARDS = 12_000;
 test('gateways killed, and cut off from the database, while they destroy cards → the next goes on where they stopped', async () => {
   const { sql, start } = await installation();
   await sql(OLD_PURCHASES, [1, 1, CARDS, '200 days', null]);
-  // So long that they are killed before they have done it all, whoever is slow.
+  // Enough that they are killed before they finish, however slow the machine.
   await sql(`
     CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NULL; END $$;
     CREATE TRIGGER slow BEFORE UPDATE ON transaction FOR EACH STATEMENT EXECUTE FUNCTION take_time()`);

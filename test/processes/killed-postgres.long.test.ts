@@ -1,5 +1,5 @@
-// The PostgreSQL that comes with the gateway ends under it, in several ways. It is started again by itself, once, whoever shares it.
-// Each test goes on where the one before it stopped.
+// The PostgreSQL that comes with the gateway ends under it, in several ways. It is restarted once, whoever shares it. Each test
+// continues where the previous one stopped.
 import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -85,7 +85,7 @@ async function servers(): Promise<number[]> {
     .map(({ pid }) => pid);
 }
 
-/** A session dies, so that the server recovers; whoever does that finds no log, and dies; and then it is there again. */
+/** A session dies, so that the server recovers; recovery finds no log, and dies; then the log is back. */
 async function loseRecovery(): Promise<void> {
   const server = (await postgresPid(dataDir)) as number;
   const part = async (name: string) =>
@@ -96,7 +96,7 @@ async function loseRecovery(): Promise<void> {
   try {
     process.kill(session, 'SIGKILL');
   } catch {
-    // One that wanted the log has died of it already, and all others with it.
+    // The process that needed the log has died already, and all others with it.
   }
   await eventually(async () => ((await part('postgres: walwriter')) === undefined ? true : undefined));
   await eventually(async () => ((await hasLostRecovery(server)) ? true : undefined));
@@ -135,7 +135,7 @@ test('kill -9 of PostgreSQL → not ready and one line while it is down; then on
   await allPay();
   expect(await postgresPid(dataDir)).not.toBe(before);
   if (process.platform === 'linux') await expectOneServer();
-  // The lines of a process may come later than its answers.
+  // Log lines may come later than answers.
   for (const msg of [RUNS, 'database back']) await allHaveLogged(msg);
   expect([ENDED, RUNS, 'database lost', 'database back'].map(logged)).toEqual([
     [1, 1],
@@ -196,7 +196,7 @@ test.runIf(seesProcesses)(
   // catches(embedded PostgreSQL: one that nobody recovers ends when it is stopped) slow, processes
   'SIGTERM while nobody recovers PostgreSQL → the gateway ends with 0, and no server is left; the next one finds everything',
   async () => {
-    // By itself: any other would start it again.
+    // Alone: any other gateway would restart it.
     await Promise.all(gateways.map((gateway) => gateway.stop()));
     const stopped = await startGatewayProcess({ TOLLGATE_DATA_DIR: dataDir });
     await loseRecovery();

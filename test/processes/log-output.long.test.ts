@@ -1,4 +1,4 @@
-// The log and who reads it: a reader that stops reading, or goes, must neither stop the gateway nor keep it from ending.
+// The log and its reader: a reader that stops or leaves must neither stop the gateway nor keep it from ending.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
@@ -59,7 +59,7 @@ test.concurrent('the reader has gone for a while → requests are answered, and 
   expect(await stopped(running)).toBe(0);
 });
 
-test.concurrent('nobody reads what fills the pipe → requests are answered, and the gateway ends', async () => {
+test.concurrent('nobody reads the full pipe → requests are answered, and the gateway ends', async () => {
   const { running, reader, api } = await pipedGateway();
   for (let sent = 0; sent < 1_000; sent += 50) {
     const answers = await Promise.all(Array.from({ length: 50 }, () => api.lookUp(1)));
@@ -69,7 +69,7 @@ test.concurrent('nobody reads what fills the pipe → requests are answered, and
   await reader.close();
 });
 
-/** A program that writes to the log what `script` does, and ends at SIGUSR2. `output` is the log. */
+/** A program that writes to the log as `script` says, and ends at SIGUSR2. `output` is the log. */
 async function pipedLog(script: string) {
   const program = `
     import { LogOutput } from './dist/gateway/observability/log-output.js';

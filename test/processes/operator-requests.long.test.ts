@@ -1,4 +1,4 @@
-// What operators ask for is carried out by gateway processes: once, whenever one of them is killed, and not at all once nobody expects it.
+// Gateway processes carry out operators' requests: once, even if one is killed, and not at all after expiry.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/gateway/settings/settings.js';
@@ -38,7 +38,7 @@ const refundsOf = async ({ ledger }: Installation, target: number): Promise<numb
 
 describe('a gateway is killed while it carries a refund out', () => {
   const strikes: readonly (readonly [Point, string])[] = [
-    // Taken, and nothing else: another takes it.
+    // Taken, and nothing else: another process takes it.
     ['received', 'approved'],
     // The acquirer has not heard of it.
     ['claimed', 'error'],
@@ -118,7 +118,7 @@ describe('no gateway', () => {
     );
     expect(await shared.sql('SELECT id FROM operator_request')).toEqual([]);
 
-    // One that has heartbeats, and does nothing.
+    // It sends heartbeats, and does nothing.
     await shared.sql(`INSERT INTO process (machine, pid) VALUES ('idle', 1)`);
     const alive = () => shared.sql(`UPDATE process SET seen_at = now()`);
     const line = `transaction refund ${slow} --reason x --key ${randomUUID()}`;
@@ -164,7 +164,7 @@ describe('no gateway', () => {
       failure: 'request_of_changed_operator',
     });
     await text('merchant resume 1');
-    // Asked for again under its key: it had failed, too.
+    // Requested again under its key: the first had failed, too.
     await eventually(async () => {
       const { code, stdout } = await runHere(wordsOf(`${line} --json`), {
         DATABASE_URL: shared.databaseUrl,
@@ -172,12 +172,12 @@ describe('no gateway', () => {
       });
       return code === 0 && JSON.parse(stdout).status === 'approved' ? true : undefined;
     });
-    // Whatever comes first has been looked at when this one is done.
+    // When this is done, everything before it has been handled.
     expect(await json(`transaction refund ${last} --reason x`)).toMatchObject({ status: 'approved' });
     expect(await json(`approval list --all --audit ${expired}`)).toMatchObject([
       { request: ofExpired, state: 'expired', audit: null, failure: null },
     ]);
-    // In the last minute nothing is begun.
+    // Nothing is begun in the last minute.
     expect(await json(`approval list --all --audit ${dying}`)).toMatchObject([
       { request: ofDying, audit: null, failure: null },
     ]);

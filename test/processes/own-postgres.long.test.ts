@@ -1,4 +1,4 @@
-// A PostgreSQL of the operator's own, set up as docs/operations.md says and not otherwise: three logins, none of them a superuser.
+// An external PostgreSQL, set up as docs/operations.md says: three logins, none of them a superuser.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   server = await openEmbeddedPostgres({ dataDir });
   const { host } = new URL(server.url);
   superuser = server.url.replace(/\/tollgate$/, '/postgres');
-  // As a server is on which nobody has heard of Tollgate.
+  // Like a server that has never seen Tollgate.
   await administer(superuser, 'DROP DATABASE tollgate WITH (FORCE)');
   for (const role of ['owner', 'serving', 'operating', 'application', 'operator'])
     await administer(superuser, `DROP ROLE tollgate_${role}`);
@@ -71,7 +71,7 @@ test('three logins, as the manual makes them → one migrates, one serves, one o
   await tollgate.json('merchant add Shop --organisation 1 --vault');
   const user = await tollgate.json('user add till --merchant 1');
 
-  // Once the schema is current, neither gateways nor operators need the owner, who cannot log in from the second turn on.
+  // With a current schema, neither gateways nor operators need the owner, who cannot log in from the second run on.
   const { DATABASE_URL, TOLLGATE_DATA_DIR } = environment as Record<string, string>;
   for (const settings of [environment, { DATABASE_URL, TOLLGATE_DATA_DIR } as Record<string, string>]) {
     const gateway = await startGatewayProcess(settings);
@@ -94,7 +94,7 @@ test('three logins, as the manual makes them → one migrates, one serves, one o
   await tollgate.json('merchant set 1 --name Store');
   await tollgate.json('keys rotate');
   expect(await tollgate.json('journal verify')).toMatchObject({ problems: [] });
-  // No gateway runs, so that it does not find everything well.
+  // No gateway runs, so not every check passes.
   const { stdout } = await runHere(['doctor', '--json'], environment);
   expect(JSON.parse(stdout).findings).toContainEqual(
     expect.objectContaining({ check: 'roles', result: 'ok' }),

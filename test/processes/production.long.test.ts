@@ -1,4 +1,4 @@
-// What production refuses to start with: each in one line that says what to do.
+// Settings that production refuses to start with: each in one line that says what to do.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What it is refused for, as an ordinary user unless another is given. */
+/** The reasons for the refusal, as an ordinary user unless another is given. */
 async function refused(change: Environment, userId = 1_000): Promise<string[]> {
   const settings = readSettings({
     TOLLGATE_ENVIRONMENT: 'production',

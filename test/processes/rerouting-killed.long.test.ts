@@ -1,5 +1,4 @@
-// A gateway that is killed while a payment goes from a link that could not send it to another: whoever comes after it asks the link that
-// it was stored with, and no other.
+// A gateway killed while a payment is rerouted: its successor asks the stored link, and no other.
 import { beforeAll, expect, test } from 'vitest';
 import { addAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { setMerchant } from '../../src/organisations/merchants.js';
@@ -63,7 +62,7 @@ test('another process → finds out at that link: reversed there, never at the o
   }
   expect([about(up, '0420'), about(down, '0420')]).toEqual([2, 0]);
   const [row] = await shared.sql(`SELECT status FROM transaction WHERE correlation_id = 'claimed'`);
-  // Its link is not there yet.
+  // Its link is not open yet.
   expect(row).toEqual({ status: 'unknown' });
   await down.listen();
   expect((await outcomeOf(api, 'claimed')).status).toMatchObject({ gateway_status_code: 2 });

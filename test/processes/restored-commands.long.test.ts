@@ -1,5 +1,5 @@
-// What a restored database has lost, through the commands: nobody is told that a payment was not made until an operator has reconciled it,
-// and the journal tells of the restore, whenever its key comes.
+// Lost time after a restore, through the commands: no client is told that a payment was not made until an operator has
+// reconciled, and the journal records the restore, even if its key comes later.
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Restored, and only then the key is brought, as the printed lines ask for. */
+/** Restored first; the key is brought later, as the printed lines ask. */
 async function restoredBeforeItsKey(): Promise<{ dataDir: string; printed: string }> {
   const dataDir = await dataDirectory();
   const printed = await inLife(dataDir).text(`restore ${folder}`);
@@ -102,7 +102,7 @@ test('restored → searches that find nothing are 503 until the lost time is rec
 
 test('PostgreSQL recovered to an earlier moment by other means → the gateway notices by itself, and an operator can say how they know what is missing', async () => {
   const dataDir = await dataDirectory();
-  // What pg_basebackup would have copied, with the log that makes it whole; recovered as from an archive.
+  // What pg_basebackup would have copied, with its log; recovered as from an archive.
   for (const name of ['postgres', 'postgres-password'])
     await cp(join(folder, name), join(dataDir, name), { recursive: true });
   await cp(join(gateway.dataDir, 'key-encryption-key'), join(dataDir, 'key-encryption-key'));

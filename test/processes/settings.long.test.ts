@@ -1,4 +1,4 @@
-// Wrong settings stop the start with one clear line; right ones, also out of files, do what they say.
+// Wrong settings stop the start with one clear line; right ones, also from files, take effect.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -179,7 +179,7 @@ const WRONG: readonly Wrong[] = [
   },
 ];
 
-/** What is refused as soon as the settings are read needs no process of its own. Anything else would go on in this one. */
+/** A setting that is refused when read needs no process of its own. Anything else would start in this one. */
 function isRefusedWhenRead(environment: Environment): boolean {
   try {
     readSettings(environment);
@@ -238,7 +238,7 @@ test('serve, DATABASE_URL from a file → that database is used, and no demo is 
   expect(first.output()).not.toContain('curl');
   // As `writeFile` leaves it.
   expect(first.output()).toMatch(
-    /"setting":"DATABASE_URL_FILE","mode":"6\d4","msg":"others can read the file of a secret"/,
+    /"setting":"DATABASE_URL_FILE","mode":"6\d4","msg":"a secret file can be read by others"/,
   );
   const listed = await run(['user', 'list', '--json'], settings);
   expect(listed.stdout).toBe('[]\n');

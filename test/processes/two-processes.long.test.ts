@@ -1,4 +1,4 @@
-// Two gateway processes on one database: what both may do is done once, and each leaves the other's work alone.
+// Two gateway processes on one database: shared work is done once, and each leaves the other's work alone.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
@@ -16,12 +16,12 @@ let gateways: [InstalledGateway, InstalledGateway];
 
 beforeAll(async () => {
   shared = await installation();
-  // Neither takes the other for dead, however busy the machine is.
+  // Neither presumes the other dead, however busy the machine is.
   const settings = { PROCESS_TIMEOUT_MS: '8000' };
   gateways = await Promise.all([shared.start(settings), shared.start(settings)]);
 });
 
-/** Turn and turn about between the two processes. */
+/** Alternates between the two processes. */
 function apiOf(number: number) {
   return gateways[number % 2 === 0 ? 0 : 1].api;
 }
@@ -73,14 +73,14 @@ test('one waits for its acquirer for long → a third leaves that alone until th
   const eager = await shared.start({ RESOLVER_INTERVAL_MS: '10' });
   const slow = await prepare(waiting.api, 'purchase', SLOW_CARD);
   const answer = send(waiting.api, slow);
-  // Asked of the process that has it: an empty answer of another would have it refused.
+  // Asked of its own process: an empty answer of another would have it refused.
   const audit = await claimed(waiting.api, slow);
   expect((await eager.api.lookUp(audit)).body.status).toMatchObject({
     gateway_status_code: -99,
     transaction_status_code: 'unknown',
   });
   expect((await answer).body.status.transaction_status_code).toBe('approved');
-  // What the eager one resolves now it has looked for later than for the slow one.
+  // When the eager one resolves this, it has also looked at the slow one's.
   const later = await prepare(eager.api, 'purchase', LOST_ANSWER_CARD);
   await send(eager.api, later);
   await outcomeOf(eager.api, later.correlationId);

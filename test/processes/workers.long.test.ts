@@ -1,4 +1,4 @@
-// Several workers behind one address: to its clients one gateway, whichever of its processes ends.
+// Several workers behind one address: one gateway to its clients, whichever worker ends.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 async function isRunning(pid: number, parent?: number): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  // One that has ended and was not collected yet still has its entry.
+  // A zombie still has its entry.
   if (!/^State:\t[^ZX]/m.test(status)) return false;
   return parent === undefined || status.includes(`\nPPid:\t${parent}\n`);
 }
@@ -61,7 +61,7 @@ function purchase(change: PaymentChange = {}) {
   });
 }
 
-/** Not by searching: at another worker that could be too early, and then nothing would come of the purchase. */
+/** Not by a search: at another worker that could be too early, and the purchase would be refused. */
 async function inDoubt(count: number): Promise<void> {
   await eventually(async () => {
     const rows = await shared.sql(`SELECT FROM transaction WHERE status = 'unknown'`);
@@ -109,7 +109,7 @@ test('one scrape has the figures of both workers; a worker is killed → no coun
   expect([both.sum('tollgate_processes'), both.sum('tollgate_processes_silent')]).toEqual([2, 0]);
   expect(both.sum('tollgate_pool_sessions_max', { pool: 'commits' })).toBe(14);
   expect(both.sum('tollgate_stored_figures_up')).toBe(1);
-  // What both read from the database is not added up.
+  // Metrics from the database are not summed.
   expect(both.sum('tollgate_database_up')).toBe(1);
 
   const [first] = await childrenOf(gateway.pid);
@@ -122,7 +122,7 @@ test('one scrape has the figures of both workers; a worker is killed → no coun
   });
 });
 
-test('a worker is killed → the others go on, it is replaced, and what it had under way is resolved', async () => {
+test('a worker is killed → the others continue, it is replaced, and its transactions in doubt are resolved', async () => {
   const ids = Array.from({ length: 12 }, () => randomUUID());
   const sending = ids.map((correlationId) =>
     purchase({ correlationId, pan: SLOW_CARD }).catch(() => undefined),
@@ -130,7 +130,7 @@ test('a worker is killed → the others go on, it is replaced, and what it had u
   await inDoubt(ids.length);
   const before = await childrenOf(gateway.pid);
   process.kill(before[0] as number, 'SIGKILL');
-  // Until then the next one may come upon a connection that the killed worker had accepted.
+  // Until then the next request may hit a connection that the killed worker had accepted.
   await gone(before.slice(0, 1));
   expect((await purchase()).status).toBe(201);
   await eventually(async () => {
@@ -169,7 +169,8 @@ test.concurrent('two workers with a demo → made and shown once; SIGTERM → al
   expect((await underWay).status).toBe(201);
   expect(ended.code).toBe(0);
   expect(ended.stdout).toContain('"msg":"stopped"');
-  // Others here are killed and leave transactions in doubt and late events on the same database: who finds them says so.
+  // Others here are killed, and leave transactions in doubt and late events on this database: the process that finds them logs
+  // it.
   const warnings = ended.stdout.split('\n').filter((line) => /"level":"(warn|error)"/.test(line));
   expect(warnings.filter((line) => !/"msg":"(transactions? in doubt|events came late)/.test(line))).toEqual(
     [],

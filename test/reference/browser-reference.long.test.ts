@@ -66,7 +66,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(`${origin}/docs${at}`);
-    // Another place on the same page does not load it anew.
+    // Another place on the same page does not reload it.
     if (at !== '') await page.reload();
     return page;
   }

@@ -1,4 +1,4 @@
-// The reference page says what docs/ say, of every operation what it answers, and of every error what to do.
+// The reference page agrees with docs/, and shows the answers of every operation and the advice for every error.
 import { expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi/openapi.js';
 import { OPERATIONS } from '../../src/api/operations/operations.js';
@@ -45,7 +45,7 @@ test('guides, test cards, events and webhooks are those of docs/', () => {
     expect(text.replaceAll(/\s+/g, ' ')).toContain(words);
 });
 
-test('what it says agrees with docs/: 503, how long an ID is taken, the version, no port of its own', () => {
+test('it agrees with docs/: 503, how long an ID stays used, the version, no port of its own', () => {
   expect(text).toMatch(/503: certainly not processed/);
   expect(text).toContain('the ID itself is never free');
   expect(text).not.toMatch(/5XX: the outcome|forgets an ID/);

@@ -1,4 +1,4 @@
-// In charge of the reference page: that it says everything, fetches nothing and cannot be broken by what it shows.
+// The reference page: complete, loads nothing, and cannot be broken by its contents.
 import { describe, expect, test } from 'vitest';
 import {
   type OpenApiDocument,
@@ -75,7 +75,7 @@ describe('the page of the gateway itself', () => {
       },
     ));
 
-  test('what is no object of answers is shown where it stands, under its name', () => {
+  test('a schema that is not an object of answers is shown in place, under its name', () => {
     expect(text).toMatch(/transaction\.amount_details\s+AmountDetails · required/);
     expect(text).toMatch(/transaction\.amount_details\.total_amount\s+string · required/);
   });
@@ -291,6 +291,6 @@ test('the build takes templates and style sheet along → the built gateway show
   expect((await referenceDocuments()).reference.plain.toString()).toBe(PAGE);
 });
 
-test('a template that leaves something open that nobody fills in → said before anything is served', () => {
-  expect(() => filled(new Html('<p>{{nothing}}</p>'), () => undefined)).toThrow('nobody fills in: nothing');
+test('a template with a placeholder that is not filled → an error before anything is served', () => {
+  expect(() => filled(new Html('<p>{{nothing}}</p>'), () => undefined)).toThrow('is not filled: nothing');
 });

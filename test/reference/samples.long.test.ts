@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** What the samples call by name: made anew for each, since they refund, void and delete it. */
+/** The things that samples name: created again for each, since samples refund, void and delete them. */
 async function values(operationId: string) {
   const { api } = gateway;
   const correlationId = crypto.randomUUID();
@@ -96,7 +96,7 @@ test('the samples for curl → each succeeds, and is answered with what the exam
   for (const [index, { operation }] of ENTRIES.entries()) {
     const { operationId, responses } = operation;
     const example = responses[statuses[index] as number]?.content?.['application/json']?.example;
-    // Which day that was, and so whether anything settles on it, nobody knows.
+    // The day, and so whether anything settles on it, is unknown.
     if (example === undefined || operationId === 'settlementOfDay') continue;
     const answered = membersOf(JSON.parse(readFileSync(join(folder, String(index + 1)), 'utf8')));
     const unheardOf = membersOf(example).filter((member) => !answered.includes(member));
@@ -111,7 +111,7 @@ function membersOf(value: unknown, at = ''): string[] {
   return Object.entries(value).flatMap(([name, member]) => membersOf(member, `${at}/${name}`));
 }
 
-test('the samples in TypeScript → each runs, and says what came of it', async () => {
+test('the samples in TypeScript → each runs, and prints its result', async () => {
   const { Tollgate } = await import('../../client/src/index.js');
   const setUp = here(sampleIn(INTRODUCTION, 'typescript')).replace(/^import .*$/m, '');
   const Program = Object.getPrototypeOf(async () => {}).constructor;
@@ -143,7 +143,7 @@ const isPythonThere =
 describe.skipIf(!isPythonThere)(
   `Python${isPythonThere ? '' : ' (skipped: there is no python3 of 3.10 or later)'}`,
   () => {
-    test('the samples in Python → each runs, and says what came of it', async () => {
+    test('the samples in Python → each runs, and prints its result', async () => {
       const blocks = await Promise.all(
         ENTRIES.map(async (entry) => {
           const { operationId } = entry.operation;

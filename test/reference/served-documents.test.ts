@@ -1,4 +1,4 @@
-// The documents about the interface as they are served: compressed for whoever takes it, and without any other host.
+// The documents about the API as served: compressed for clients that accept it, and without any other host.
 import { get } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ const DOCUMENTS = [
 ] as const;
 
 describe.each(DOCUMENTS)('%s', (path, type) => {
-  test('whoever takes br or gzip gets that, and everybody the same text', async () => {
+  test('clients that accept br or gzip get that, and all get the same text', async () => {
     const plain = await got(path);
     expect(plain.headers).toMatchObject({
       'content-type': type,

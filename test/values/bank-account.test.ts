@@ -1,4 +1,4 @@
-// Bank accounts: BSB, account number and account name, and what is wrong with those that are none.
+// Bank accounts: BSB, account number and account name, and what is wrong with invalid ones.
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -77,7 +77,7 @@ describe('account number', () => {
       },
     ));
 
-  test('shown to nobody but for its last three digits', () =>
+  test('shows only its last three digits', () =>
     expectEach(
       [
         ['123456789', '******789'],

@@ -1,4 +1,4 @@
-// Holds the table of bank holidays against the library that knows the rules, and writes it anew with `-u`.
+// Compares the table of bank holidays with the library that knows the rules, and writes it with `-u`.
 import Holidays from 'date-holidays';
 import { expect, test } from 'vitest';
 
@@ -6,9 +6,9 @@ const FIRST_YEAR = 2000;
 const LAST_YEAR = 2099;
 
 const HEAD = `\
-// The weekdays on which the banks of New South Wales are closed, by year: a table, since the library that knows the rules of the
-// whole world would take a sixth of the time in which a gateway starts. A test holds it against that library and writes it:
-// \`npx vitest run test/values/bank-holidays.test.ts -u\`.
+// Weekdays on which the banks of New South Wales are closed, by year. A table, because the library with the rules of all countries would
+// take a sixth of the gateway's start time. A test compares the table with that library, and writes it: \`npx vitest run
+// test/values/bank-holidays.test.ts -u\`.
 
 /** Months and days. */
 export const BANK_HOLIDAYS: Readonly<Record<number, string>> = {`;

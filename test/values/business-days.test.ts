@@ -83,7 +83,7 @@ describe('adding business days', () => {
     expect(addBusinessDays('2026-12-24', 4)).toBe('2027-01-04');
   });
 
-  test('counts from Monday what came in at the weekend', () => {
+  test('counts items of a weekend from Monday', () => {
     expect(addBusinessDays('2026-11-14', 0)).toBe('2026-11-16');
     expect(addBusinessDays('2026-11-14', 1)).toBe('2026-11-17');
     expect(addBusinessDays('2026-11-16', 1)).toBe('2026-11-17');

@@ -45,7 +45,7 @@ describe('the Luhn check', () => {
     );
   });
 
-  test('refuses what is not all digits', () => {
+  test('refuses anything but digits', () => {
     for (const text of ['', ' ', '4111 1111 1111 1111', '411111111111111a', '４１１１']) {
       expect(luhnValid(text)).toBe(false);
     }

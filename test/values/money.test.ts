@@ -31,7 +31,7 @@ describe('an amount', () => {
       expect(new RegExp(AMOUNT_PATTERN).test(text)).toBe(false);
     }));
 
-  test('is never made from what is no whole number of cents', () =>
+  test('is made only from a whole number of cents', () =>
     expectEach(
       [
         -1,
@@ -132,7 +132,7 @@ describe('currencies', () => {
     }
   });
 
-  test('withdrawn, or that nobody is paid in, or ill-written, are not known', () => {
+  test('withdrawn, not used for payments, or misspelt → unknown', () => {
     const withdrawn = ['ANG', 'BGN', 'CUC', 'DEM', 'HRK', 'SLL', 'ZWL'];
     const notForPaying = ['CHE', 'CLF', 'USN', 'XAG', 'XAU', 'XBA', 'XDR', 'XSU', 'XTS', 'XUA', 'XXX'];
     for (const code of [...withdrawn, ...notForPaying, 'aud', 'AU', 'AUDD', '', ' AUD', 'toString']) {

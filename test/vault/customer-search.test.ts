@@ -58,7 +58,7 @@ describe('results', () => {
     });
   });
 
-  test('search for a name → those whose name holds it, in any case and to the letter', () =>
+  test('search for a name → customers whose name contains it literally, in any case', () =>
     expectEach(
       [
         'ada',
@@ -84,7 +84,7 @@ describe('results', () => {
       },
     ));
 
-  test('search for a reference → those whose reference holds it, in any case and to the letter', () =>
+  test('search for a reference → customers whose reference contains it literally, in any case', () =>
     expectEach(['r-0', 'R-0', '%', '_', '`', 'q', 'B', '1', '[r]', 'x'.repeat(50)], async (reference) => {
       const expected = inOrder(containing('reference', reference), 'reference');
       expect(await search({ reference, ordering: 'reference' })).toEqual(expected);
@@ -176,7 +176,7 @@ describe('parameters', () => {
     expect([answer.status, ...answer.errors]).toEqual([422, 'field_type query/name']);
   });
 
-  test('search with parameters that nobody knows → they are ignored', async () => {
+  test('search with unknown parameters → they are ignored', async () => {
     const answer = await api.get('/customers?merchant_id=2&colour=blue&Name=x');
     expect(resultsOf(answer)).toHaveLength(customers.length);
   });
@@ -188,7 +188,7 @@ describe('parameters', () => {
   });
 });
 
-describe('references of which thousands begin alike', () => {
+describe('references with a common prefix', () => {
   /** Of merchant 1, beside one that begins otherwise, and one that only contains what another is. */
   const references = [
     ...Array.from({ length: 2_500 }, (_, n) => `Cust-${String(n).padStart(8, '0')}`),
@@ -205,7 +205,7 @@ describe('references of which thousands begin alike', () => {
     );
   });
 
-  test('search for a reference or a part of one → those that contain it, and nobody else', () =>
+  test('search for a reference or a part of one → the customers that contain it, and no others', () =>
     expectEach(
       [
         ['all of one', 'Cust-00001234'],

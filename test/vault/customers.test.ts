@@ -79,7 +79,7 @@ describe('creating', () => {
     }
   });
 
-  test('create with members and query parameters that nobody knows → they are ignored', async () => {
+  test('create with unknown members and query parameters → they are ignored', async () => {
     const reference = randomUUID();
     const answer = await api.post('/customers?unknown=1&limit=0', {
       reference,

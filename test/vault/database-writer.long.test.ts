@@ -1,5 +1,5 @@
-// Somebody who can write to the database as its owner, past every trigger, and does not have the key: whatever they change, nobody is
-// charged for it, and it is noticed. Each attack is sent to PostgreSQL, and then tried through HTTP.
+// An attacker who can write to the database as its owner, past every trigger, but without the key: no change is ever charged,
+// and each is noticed. Each attack is sent to PostgreSQL, and then tried through HTTP.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { showDirectDebitStatus } from '../../src/directdebit/directdebit-tasks.js';
 import { verifySeals } from '../../src/installation/seals.js';
@@ -27,11 +27,11 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** As the owner of the tables: no trigger and no foreign key is in the way. */
+/** As the owner of the tables, past triggers and foreign keys. */
 const write = (statement: string) =>
   gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
 
-/** What puts a row back as it is now, later. */
+/** Restores a row to its present state, later. */
 async function saved(table: string, where: string): Promise<() => Promise<unknown>> {
   const copy = `saved_${Math.random().toString(36).slice(2)}`;
   await gateway.sql(`CREATE TABLE ${copy} AS SELECT * FROM ${table} WHERE ${where}`);
@@ -45,7 +45,7 @@ const journalled = (what: string) =>
     `SELECT actor FROM journal WHERE action = 'seal.broken' AND detail = '${what}'`,
   );
 
-/** Refused without a trace at the acquirer, and told to the operator: in the journal and in the log. */
+/** Refused without a trace at the acquirer, and reported in the journal and the log. */
 async function expectUnusable({ id, virtualPan }: NewToken): Promise<void> {
   const before = await charges();
   const answer = await api.purchase({ pan: virtualPan });
@@ -189,7 +189,7 @@ describe('keys', () => {
     await operator.rotation.rotate(2, () => {});
     await gateway.sql(`UPDATE data_key SET created_at = created_at - interval '2 minutes'`);
     await operator.rotation.destroy(2, 1);
-    // A process that has not opened it: none remembers it.
+    // A process that has not opened it, and so has no cached copy.
     const fresh = await testGateway({ shareWith: gateway });
     await key();
     await row();
@@ -198,7 +198,7 @@ describe('keys', () => {
     await fresh.close();
   });
 
-  test('rotate with a broken seal among others → the others are sealed anew, it stays, and the next rotation goes on', async () => {
+  test('rotate with a broken seal among others → the others are resealed, it stays, and the next rotation continues', async () => {
     const [good, bad] = [await vault.newToken(), await vault.newToken()];
     await write(`UPDATE token SET customer_id = customer_id + 1 WHERE id = ${bad.id}`);
     const versionOf = async ({ id }: NewToken) =>
@@ -230,7 +230,7 @@ describe('direct debits', () => {
   beforeAll(async () => {
     bank = bankDayOf(gateway);
     await bank.setDirectEntry(1);
-    // The gateway knows it a moment later; what it has taken in by then goes its own way.
+    // The gateway learns of it a moment later; requests accepted before continue.
     await vi.waitUntil(async () => {
       const [row] = await gateway.sql<{ acquirer: string }>(
         `SELECT acquirer FROM transaction WHERE audit = ${await debit('FIRST')}`,
@@ -255,7 +255,7 @@ describe('direct debits', () => {
       [`direct debit ${pointed}`]: 'is not as it was asked for',
       [`direct debit ${dearer}`]: 'is not as it was asked for',
     });
-    // Put right, it goes with the next file.
+    // Once corrected, it goes with the next file.
     await write(`UPDATE directdebit_item SET account_audit = ${pointed} WHERE audit = ${pointed}`);
     expect(await exported()).toEqual(['POINTED']);
     expect(await held()).toEqual([dearer]);

@@ -1,4 +1,4 @@
-// Customers and tokens on the console: found by what an operator knows of them, masked, and only by those whose they are.
+// Customers and tokens on the console: found by what an operator knows of them, masked, and only within their organisation.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../testkit/client.js';
 import { type ConsoleClient, signedIn } from '../../testkit/console.js';

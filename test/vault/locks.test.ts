@@ -1,4 +1,4 @@
-// What is locked while card data is being removed or sealed anew, so that nothing is left behind or brought back.
+// Locks while card data is removed or resealed, so that nothing is left behind or brought back.
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { KeyProvider } from '../../src/vault/keys/key-provider.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Until the request waits for a lock, or has not had to and was answered. */
+/** Waits until the request waits for a lock, or was answered without waiting. */
 async function underWay(request: Promise<unknown>): Promise<void> {
   const answered = request.then(() => true);
   await vi.waitUntil(
@@ -37,7 +37,7 @@ test('a token created while its customer is being deleted → 404 once it is, an
 });
 
 // catches(rotation: tokens are locked while they are sealed anew) slow
-test('a card replaced while its token is being sealed anew → the new card is charged, not the old one', async () => {
+test('a card replaced while its token is being resealed → the new card is charged, not the old one', async () => {
   const { customerId, id, virtualPan } = await vault.newToken();
   const operator = await operatorOf(gateway);
   onTestFinished(() => operator.close());
@@ -50,7 +50,7 @@ test('a card replaced while its token is being sealed anew → the new card is c
   const opens = new Promise<void>((resolve) => {
     openingOld = resolve;
   });
-  // The token's row was read, and is not yet written: there the rotation stops.
+  // The rotation stops between reading and writing the token's row.
   const halting: KeyProvider = {
     name: provider.name,
     wrap: (key, context) => provider.wrap(key, context),

@@ -1,4 +1,4 @@
-// Customers that are hard to search for, and how a search shows and orders them.
+// Customers that are hard to search for, with the expected results and order.
 import type { Answer, Json } from '../../testkit/client.js';
 import type { TestGateway } from '../../testkit/gateway.js';
 import { vaultOf } from '../../testkit/vault-client.js';
@@ -9,7 +9,7 @@ export interface Customer {
   readonly reference: string;
 }
 
-/** With ties in every key, mixed case, and the characters that mean something in a pattern. */
+/** With ties in every key, mixed case, and wildcard characters. */
 const NAMES: readonly (readonly [name: string, reference: string])[] = [
   ['Zoe', 'r-07'],
   ['ada', 'R-01'],
@@ -36,7 +36,7 @@ const NAMES: readonly (readonly [name: string, reference: string])[] = [
   ['x', 'x'],
 ];
 
-/** Adds them to merchant 2, and to others some who must never turn up. */
+/** Adds them to merchant 2, and others to other merchants, which must never appear. */
 export async function addSearchedCustomers(gateway: TestGateway): Promise<Customer[]> {
   const vault = vaultOf(gateway.api, 2);
   const customers: Customer[] = [];
@@ -52,7 +52,7 @@ export async function addSearchedCustomers(gateway: TestGateway): Promise<Custom
 export const resultsOf = ({ body }: Answer): Customer[] =>
   body.results.map(({ id, name, reference }: Json) => ({ id, name, reference }));
 
-/** In the order that the ordering means: in any case, ties in the order of the identifiers. */
+/** In the order of the ordering: case-insensitive, ties by ID. */
 export function inOrder(list: readonly Customer[], ordering: string): Customer[] {
   const key = (customer: Customer) =>
     ordering === 'customer_id' ? '' : customer[ordering as 'name' | 'reference'].toLowerCase();

@@ -21,7 +21,7 @@ import {
 } from '../../testkit/secret-scan.js';
 import { bankAccount, cardAccount, cardBeginning, vaultOf } from '../../testkit/vault-client.js';
 
-// Others in each run: what an earlier run has planted may still lie about in the server's files.
+// Different in each run: the server's files may still hold what an earlier run planted.
 const DIGITS = `401283${String(randomInt(100_000)).padStart(5, '0')}`;
 const ACCOUNT_NUMBER = '731946285';
 const EXPIRY = '0837';
@@ -30,10 +30,10 @@ const TOKENS = 60;
 
 const cards = Array.from({ length: PAYMENTS + TOKENS }, (_, serial) => cardBeginning(DIGITS, serial));
 const cvvs = Array.from({ length: PAYMENTS }, (_, index) => String(7000 + index));
-/** Test cards of the simulated acquirer, whose way through the gateway is a special one. */
+/** Test cards of the simulated acquirer with special paths through the gateway. */
 const faulty = ['4200000000000018', '4200000000000034', '4200000000000059', '4100000000000969'];
 
-/** What is too short to be looked for anywhere but in a place of its own. */
+/** Too short to be searched for except as separate values. */
 const SHORT = new Set([EXPIRY, '3708', ...cvvs, '7777', '7778', '7779', '7780']);
 const WANTED = [...formsOf(DIGITS), ...formsOf(ACCOUNT_NUMBER), ...faulty];
 
@@ -41,7 +41,7 @@ let gateway: TestGateway;
 let files: ServerFiles | undefined;
 const answers: Answer[] = [];
 
-/** A client whose every answer is kept. */
+/** A client that keeps every answer. */
 function listening(to: Client): Client {
   const kept = async (asking: Promise<Answer>) => {
     const answer = await asking;
@@ -216,7 +216,7 @@ describe('the scan itself', () => {
         expect(foundIn((await rowsOf(gateway)).join('\n'), [form])).toEqual([form]);
         if (fromNowOn === undefined) return;
         expect(await fromNowOn.inDataFiles([form])).not.toEqual([]);
-        // A checkpoint in the middle can take a file of the log away: then it is planted once more.
+        // A concurrent checkpoint can remove a file of the log: then it is planted again.
         let logged: string[] = [];
         for (let time = 0; time < 5 && logged.length === 0; time += 1) {
           await gateway.sql('INSERT INTO planted VALUES ($1)', [written]);

@@ -130,14 +130,14 @@ describe('creating', () => {
     },
   );
 
-  test('create with members that nobody knows → they are ignored, and a CVV is not kept', async () => {
+  test('create with unknown members → they are ignored, and a CVV is not kept', async () => {
     const answer = await vault.addToken(customerId, {
       account: { ...cardAccount({ 'CARD.CVV': '9731', 'CARD.TYPE': 'amex' }), nickname: 'x' },
       ...({ id: 1, virtual_pan: '9000000000000001', colour: 'blue' } as object),
     });
     expect(answer.status).toBe(201);
     expect(answer.body.account).toEqual(shownCard());
-    // By chance it may stand in a virtual PAN.
+    // A virtual PAN may contain it by chance.
     expect(answer.text.replaceAll(answer.body.virtual_pan, '')).not.toContain('9731');
   });
 
@@ -152,7 +152,7 @@ describe('creating', () => {
     expect(new Set(answers.map(({ body }) => body.virtual_pan)).size).toBe(2);
   });
 
-  test('create for a customer whom nobody made → 404', async () => {
+  test('create for an unknown customer → 404', async () => {
     const answer = await vault.addToken(2147483647);
     expect([answer.status, ...answer.errors]).toEqual([404, 'customer_not_found path/customer_id']);
   });
@@ -172,7 +172,7 @@ describe('names', () => {
   test('twenty creations at once with one name → one 201', async () => {
     for (let round = 0; round < 3; round += 1) {
       const preferred_name = randomUUID();
-      // Others in between, so that the batches in which they travel are spoilt too.
+      // Others in between, so that their batches are affected, too.
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
           vault.addToken(customerId, index % 2 ? {} : { preferred_name }),
@@ -256,7 +256,7 @@ describe('lists', () => {
     expect([answer.status, ...answer.errors]).toEqual([422, `${code} query/${name}`]);
   });
 
-  test('list the tokens of a customer whom nobody made → 404', async () => {
+  test('list the tokens of an unknown customer → 404', async () => {
     const answer = await vault.listTokens(2147483647);
     expect([answer.status, ...answer.errors]).toEqual([404, 'customer_not_found path/customer_id']);
   });

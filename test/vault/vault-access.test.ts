@@ -22,13 +22,13 @@ afterAll(() => gateway.close());
 const CHANGING = VAULT_OPERATIONS.filter(({ changes }) => changes);
 const READING = VAULT_OPERATIONS.filter(({ changes }) => !changes);
 
-/** A proper request for a customer and a token that were made for it. */
+/** A valid request for a customer and a token that were created for it. */
 async function properRequest(operation: (typeof VAULT_OPERATIONS)[number], of = vault) {
   const { customerId, id } = await of.newToken();
   return operation.request(customerId, id);
 }
 
-/** A proper request that is going to be refused, so that any customer and token will do. */
+/** A valid request that will be refused, so any customer and token will do. */
 const refusedRequest = (operation: (typeof VAULT_OPERATIONS)[number]) =>
   operation.request(token.customerId, token.id);
 

@@ -1,4 +1,4 @@
-// `tollgate customer` and `tollgate token`: what an operator does in the vault is seen by payments and by the interface at once.
+// `tollgate customer` and `tollgate token`: an operator's change in the vault takes effect on payments and in the API at once.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
@@ -54,7 +54,7 @@ test('token deactivate → not paid with; activate → paid with again; delete �
   expect(await refusal(`token activate ${id} --organisation 1`)).toBe(told);
 });
 
-test('customer delete → the customer and its tokens are gone, and their events tell who it was', async () => {
+test('customer delete → the customer and its tokens are gone, and their events name the operator', async () => {
   const { id, virtualPan, customerId } = await vaultOf(gateway.api).newToken();
   expect(await json(`customer delete ${customerId} --organisation 1`)).toEqual({
     organisation: 1,

@@ -1,4 +1,4 @@
-// What the schema of the vault refuses, whoever writes it: each forbidden change is sent to PostgreSQL as it is.
+// Changes that the vault's schema refuses, whatever writes them: each is sent straight to PostgreSQL.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { locker } from '../../testkit/locks.js';

@@ -1,4 +1,4 @@
-// What belongs to somebody else looks like what does not exist, byte for byte.
+// Another organisation's data looks like missing data, byte for byte.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer, Client } from '../../testkit/client.js';
 import { expectEach } from '../../testkit/each-case.js';
@@ -14,7 +14,7 @@ const NOBODY = 2147483647;
 beforeAll(async () => {
   gateway = await testGateway();
   vault = vaultOf(gateway.api);
-  // A few customers in front, so that nobody else's has the identifier by chance.
+  // A few customers first, so that no other organisation has the same ID by chance.
   for (let index = 0; index < 5; index += 1) await vault.newCustomer();
   token = await vault.newToken({ preferred_name: 'Mine' });
 });
@@ -26,7 +26,7 @@ const callers: readonly [string, () => Client, number][] = [
   ['the same user for another of its merchants', () => gateway.api, 2],
 ];
 
-/** Everything that a caller can tell two answers apart by. */
+/** Everything by which a caller can distinguish two answers. */
 function seen({ status, text, headers }: Answer) {
   const told = [...headers].filter(([name]) => !['date', 'x-correlation-id'].includes(name));
   return { status, text, headers: told.sort() };

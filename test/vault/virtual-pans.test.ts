@@ -42,7 +42,7 @@ async function expectRefused(paying: () => Promise<Answer>): Promise<void> {
   ]);
   expect(await storedRows()).toBe(rows);
   expect((await gateway.ledger()).length).toBe(entries);
-  // There is nothing wrong with the vault, and nobody is alarmed.
+  // Nothing is wrong with the vault, and no alarm is raised.
   expect(gateway.logged()).not.toContain('a seal does not open');
 }
 

@@ -1,6 +1,6 @@
 // Spellings of addresses that a webhook must not reach.
 
-/** Every way to write an address of this machine. With the port of a server that listens there. */
+/** Every way to write an address of this machine, with the port of a server that listens there. */
 export const OWN = [
   '127.0.0.1',
   '127.0.0.1.',
@@ -39,7 +39,7 @@ export const OWN = [
   '[0:0:0:0:0:ffff:127.0.0.1]',
 ];
 
-/** Addresses that nobody outside may be able to reach through us. */
+/** Addresses that nobody outside may reach through us. */
 export const FORBIDDEN = [
   '10.0.0.1',
   '0xa.1',
@@ -83,7 +83,7 @@ export const FORBIDDEN = [
   '[5f00::1]',
 ];
 
-/** What is no address to call at all. */
+/** Addresses that cannot be called at all. */
 export const UNREADABLE = [
   'https://user:secret@127.0.0.1:PORT/',
   'https://example.com@127.0.0.1:PORT/',

@@ -1,4 +1,4 @@
-// A certificate for receiver.example and 127.0.0.7 that nobody has signed but itself, and its key. Only tests trust it.
+// A self-signed certificate for receiver.example and 127.0.0.7, and its key. Only tests trust it.
 
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBsDCCAVagAwIBAgIUcN6jm9nc7Xe4SaGAOzsXQdNvwWswCgYIKoZIzj0EAwIw

@@ -1,4 +1,4 @@
-// Webhooks as a merchant's server gets them: signed, each event of the merchant, in order for its subject.
+// Webhooks as a merchant's server receives them: signed, every event of the merchant, in order for each subject.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { read } from '../../testkit/project-files.js';
@@ -140,7 +140,7 @@ test('a subject that fails → its later events wait behind it, in order, while 
   await until(() =>
     others.every((other) => shop.received.some(({ id: event }) => event.includes(`_${auditOf(other)}_`))),
   );
-  // The third pause is of seconds: it is not waited for.
+  // The third pause lasts seconds: the test does not wait for it.
   await until(async () => {
     await gateway.sql(`UPDATE webhook_delivery SET next_at = now() WHERE next_at IS NOT NULL`);
     await gateway.sql(`UPDATE webhook_endpoint SET wake_at = now() WHERE leased_until IS NULL`);
@@ -169,7 +169,7 @@ test('many events about one subject → one at a time, in the order of their ver
     }, 20);
     return undefined;
   };
-  // As if a subject had changed often: nothing that the interface offers does so quickly.
+  // As if a subject had changed often: no API operation does that quickly.
   await gateway.sql(
     `INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type, data)
      SELECT now(), 1, 1, 999999, version, 'token.updated', $1 FROM generate_series(1, 30) version`,
@@ -194,7 +194,7 @@ test('an endpoint is led to another address in the database → nothing is sent 
     );
   await until(async () => (await broken()).length === 1);
   expect([elsewhere.received, shop.received]).toEqual([[], []]);
-  // Put right, it goes on where it was.
+  // Once corrected, it continues where it stopped.
   await gateway.sql('UPDATE webhook_endpoint SET url = $1, wake_at = now() WHERE id = $2', [shop.url, id]);
   await until(() => shop.received.length === 1);
   expect(elsewhere.received).toEqual([]);

@@ -1,4 +1,4 @@
-// Receivers that are dead, slow, rude or gone: what waits, what is tried again and when, and who is told of it.
+// Dead, slow, rude or missing receivers: what waits, when it is retried, and what is logged.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { startReceiver, type WebhookReceiver } from '../../testkit/webhook-receiver.js';
@@ -20,7 +20,7 @@ async function purchase(): Promise<string> {
   return `evt_1_transaction_${(await gateway.api.purchase()).body.audit}_1`;
 }
 
-/** Everything that waits for an endpoint is due now, as if its pauses were over. */
+/** Makes everything that waits for an endpoint due now. */
 async function pausesAreOver(id: number): Promise<void> {
   await gateway.sql(
     'UPDATE webhook_delivery SET next_at = now() WHERE endpoint_id = $1 AND next_at IS NOT NULL',
@@ -32,7 +32,7 @@ async function pausesAreOver(id: number): Promise<void> {
   );
 }
 
-/** Lets attempt after attempt be made, until something is so. */
+/** Makes attempt after attempt until a condition holds. */
 function withoutPauses(id: number, condition: () => unknown): Promise<void> {
   return until(async () => {
     await pausesAreOver(id);
@@ -61,14 +61,14 @@ test('nothing gets through → one attempt at a time; when it does again, everyt
   for (let count = 0; count < 30; count += 1) events.push(await purchase());
   await until(async () => (await webhooks.view(id)).state === 'failing');
   await until(() => linesWith('webhook endpoint is failing', id).length === 1);
-  // A few only: ten for one event, and the endpoint would be disabled.
+  // Only a few: ten for one event, and the endpoint would be disabled.
   await withoutPauses(id, () => shop.received.length > 10);
-  // What was tried waits; the rest has not even been read.
+  // Attempted events wait; the rest have not even been read.
   expect(once(idsOf(shop)).length).toBeLessThan(events.length);
   shop.received.length = 0;
   shop.behave = () => 204;
   await withoutPauses(id, () => once(idsOf(shop)).length === events.length);
-  // One that was under way may have been refused in the moment before: it comes again.
+  // One under way may have been refused a moment before: it comes again.
   expect(once(idsOf(shop)).sort()).toEqual([...events].sort());
   expect(shop.received.every(({ genuine }) => genuine)).toBe(true);
   expect(await webhooks.view(id)).toMatchObject({ state: 'enabled', waiting: 0 });
@@ -139,7 +139,7 @@ test('nothing gets through for ten attempts → disabled: an error in the log, a
 });
 
 // catches(webhooks: what is new waits behind what failed about the same subject)
-test('one event is refused ten times while others get through → given up, and what is behind it goes on; replay sends it again', async () => {
+test('one event is refused ten times while others get through → given up, and later events continue; replay sends it again', async () => {
   const { id, shop } = await webhooks.endpoint();
   const [, , , audit] = (await purchase()).split('_');
   await until(() => shop.received.length === 1);
@@ -148,7 +148,7 @@ test('one event is refused ten times while others get through → given up, and 
   await gateway.api.void(Number(audit));
   await until(() => idsOf(shop).includes(refused));
   await until(async () => (await webhooks.view(id)).waiting === 1);
-  // Events about the same subject, behind it, which is not due itself.
+  // Events of the same subject wait behind it, and it is not due itself.
   await gateway.sql(
     `UPDATE webhook_delivery SET next_at = now() + interval '1 hour' WHERE endpoint_id = $1`,
     [id],
@@ -236,7 +236,7 @@ test('one receiver is slow and one dead → a third gets everything meanwhile', 
   await dead.shop.close();
   const events = await Promise.all(Array.from({ length: 40 }, purchase));
   await until(() => once(idsOf(fast.shop)).length === events.length);
-  // None of the slow one's has been answered.
+  // None of the slow endpoint's requests has been answered.
   expect(slow.shop.received.length).toBeLessThanOrEqual(16);
   await until(async () => (await webhooks.view(dead.id)).waiting > 0);
   slow.shop.behave = () => 204;
@@ -257,7 +257,7 @@ test('disabled by the operator → nothing is sent; enabled → everything since
   expect(idsOf(shop).slice(1).sort()).toEqual(meanwhile.sort());
 });
 
-test('removed while webhooks are under way → they end, and nothing is sent any more', async () => {
+test('removed while webhooks are under way → they end, and no more are sent', async () => {
   const shop = await startReceiver();
   onTestFinished(() => shop.close());
   const { id } = await webhooks.add(shop.url);

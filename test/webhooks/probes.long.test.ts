@@ -1,4 +1,4 @@
-// Endpoints that fail are probed: one that was mended is served soon, and what waits for it loses no attempt by that.
+// Failing endpoints are probed: one that works again is served soon, and its waiting events lose no attempt.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import type { WebhookReceiver } from '../../testkit/webhook-receiver.js';
@@ -23,11 +23,11 @@ async function purchase(): Promise<{ audit: number; event: string }> {
   return { audit, event: `evt_1_transaction_${audit}_1` };
 }
 
-/** Nobody works for it just now. */
+/** No process is serving it. */
 const isLeft = async (id: number) =>
   (await gateway.sql('SELECT FROM webhook_endpoint WHERE id = $1 AND leased_until IS NULL', [id])).length > 0;
 
-/** As after a quarter of an hour: what waits has been tried four times, and has hours to wait. */
+/** As after a quarter of an hour: waiting events have been tried four times, and have hours to wait. */
 async function awayForLong(id: number, events: number): Promise<void> {
   await until(async () => (await webhooks.view(id)).waiting === events && (await isLeft(id)));
   await gateway.sql(
@@ -54,7 +54,7 @@ const waitingOf = (id: number) =>
     [id],
   );
 
-/** An endpoint that does not get what it is told of: events of several payments, with two about one of them. */
+/** A failing endpoint: events of several payments, with two about one of them. */
 async function awayEndpoint(payments: number) {
   const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 500;
@@ -98,7 +98,7 @@ test('an endpoint was away and is mended → with the next probe everything foll
   expect((await webhooks.view(id)).state).toBe('enabled');
 });
 
-test('an endpoint was away and gets something new → what waits follows at once', async () => {
+test('an endpoint was away and accepts a new event → waiting events follow at once', async () => {
   const { shop, events } = await awayEndpoint(1);
   shop.behave = () => 204;
   const fresh = await purchase();
@@ -142,7 +142,7 @@ test('several processes → one probe', async () => {
   const { id, shop } = await awayEndpoint(1);
   await minuteIsOver(id);
   await until(async () => shop.received.length > 0 && (await isLeft(id)));
-  // Both have looked since: what is new of another endpoint has been delivered.
+  // Both have polled since: a new event of another endpoint has been delivered.
   const second = await webhooks.endpoint({ merchant: 2 });
   for (let count = 0; count < 3; count += 1) await gateway.api.purchase({ merchant: 2 });
   await until(() => second.shop.received.length === 3);

@@ -1,4 +1,4 @@
-// One attempt, against servers that are slow, endless, rude or disguised: how long it may take, and how much of it is kept.
+// One attempt, against slow, endless, rude or disguised servers: how long it may take, and how much of the answer is kept.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import {
@@ -108,7 +108,7 @@ test.each<[string, (socket: Socket) => void]>([
   expect(await post(at(await raw(answer)))).toMatchObject({ kind: 'failed', reason: 'no_answer' });
 });
 
-test('nobody listens → not connected', async () => {
+test('no server listens → not connected', async () => {
   const server = createServer();
   const port = await portOf(server);
   await new Promise((resolve) => server.close(resolve));
@@ -141,7 +141,7 @@ test('several attempts → one connection, and a new one where the server has cl
   expect(sockets.size).toBe(2);
 });
 
-test('a sender that is closed → what is under way ends', async () => {
+test('a sender that is closed → attempts under way end', async () => {
   let asked = 0;
   const port = await raw(() => {
     asked += 1;
@@ -183,7 +183,7 @@ test('https → the name is in the certificate and in the header, and the addres
   expect(await post(url, trusted)).toMatchObject({ httpStatus: 200 });
   expect(seen).toEqual([[`receiver.example:${port}`, 'receiver.example']]);
   expect(await post(`https://127.0.0.7:${port}/`, trusted)).toMatchObject({ httpStatus: 200 });
-  // A name that the certificate is not for, and a certificate that nobody trusts.
+  // A name that the certificate is not for, and an untrusted certificate.
   expect(await post(`https://other.example:${port}/`, trusted)).toMatchObject({
     reason: 'certificate_refused',
   });

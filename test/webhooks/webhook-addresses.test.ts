@@ -1,4 +1,4 @@
-// Where a webhook may not go, whatever its address looks like: real servers on loopback, which must not be reached.
+// Where a webhook may not go, whatever its address looks like: real servers on loopback must not be reached.
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ async function listen(server: Server, host?: string, port = 0): Promise<Receiver
 
 let everywhere: Receiver;
 let names: NameServer;
-/** What the name server says of a name, at its first and at further questions. */
+/** The name server's answers for a name, first and later. */
 const zone = new Map<string, readonly (readonly string[])[]>();
 
 beforeAll(async () => {
@@ -83,7 +83,7 @@ test('localhost, where one loopback network is allowed → that one is called, a
 });
 
 describe.each(['http', 'https'])('forbidden addresses by %s', (scheme) => {
-  test('any spelling of a forbidden address → nobody is called', () =>
+  test('any spelling of a forbidden address → no server is called', () =>
     expectEach([...OWN, ...FORBIDDEN], async (host) => {
       const before = everywhere.connections;
       const outcome = await attempt(`${scheme}://${host}:${everywhere.port}/`, []);
@@ -92,7 +92,7 @@ describe.each(['http', 'https'])('forbidden addresses by %s', (scheme) => {
     }));
 });
 
-test('what is no address to call → nobody is called', () =>
+test('an address that cannot be called → no server is called', () =>
   expectEach(UNREADABLE, async (template) => {
     const before = everywhere.connections;
     const outcome = await attempt(template.replace('PORT', String(everywhere.port)), []);
@@ -100,7 +100,7 @@ test('what is no address to call → nobody is called', () =>
     expect(everywhere.connections).toBe(before);
   }));
 
-test('a server on loopback is there for whoever goes past the check', async () => {
+test('without the check, the server on loopback would be reached', async () => {
   const before = everywhere.connections;
   await new Promise((resolve) =>
     connect(everywhere.port, '127.0.0.1', () => resolve(undefined)).on('data', () => {}),
@@ -119,7 +119,7 @@ describe('names', () => {
   const at = (name: string, ...versions: readonly (readonly string[])[]) => zone.set(name, versions);
   const url = (name: string, port = everywhere.port) => `http://${name}:${port}/`;
 
-  test('a name that means a forbidden address → nobody is called', () =>
+  test('a name that resolves to a forbidden address → no server is called', () =>
     expectEach(
       [
         ['127.0.0.1', ['127.0.0.1']],
@@ -146,7 +146,7 @@ describe('names', () => {
     expect(everywhere.requests.at(-1)).toBe(`POST receiver.example:${everywhere.port} /`);
   });
 
-  test('http to a public address, although some network is allowed → nobody is called', async () => {
+  test('http to a public address, although some network is allowed → no server is called', async () => {
     at('public.example', ['93.184.215.14']);
     expect(await attempt(url('public.example'), ['10.0.0.0/8'])).toMatchObject({ reason: 'https_needed' });
     expect(await attempt('http://93.184.215.14/', ['10.0.0.0/8'])).toMatchObject({ reason: 'url_forbidden' });
@@ -154,7 +154,7 @@ describe('names', () => {
 
   // catches(webhooks: the judged address is called, and not its name)
   // catches(webhooks: every address of a name is judged at each attempt)
-  test('an answer that changes between check and connection → only the checked address is called, and the next attempt is checked anew', async () => {
+  test('an answer that changes between check and connection → only the checked address is called, and the next attempt is checked again', async () => {
     const checked = await listen(
       createServer((_, response) => response.end()),
       '127.0.0.2',

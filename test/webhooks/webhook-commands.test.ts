@@ -1,4 +1,4 @@
-// `tollgate webhook …` as an operator or a script runs it: what it prints, how it refuses, and what the journal keeps.
+// `tollgate webhook …` as an operator or a script runs it: its output, its refusals, and its journal entries.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -53,7 +53,7 @@ test('add → id, URL and secret, once; list → everything but the secret; the 
   await webhooks.remove(added.id);
 });
 
-test('test → a signed message that tells of nothing, and what came back; deliveries → it is in the log', async () => {
+test('test → sends a signed test message and shows the answer; deliveries → it is in the log', async () => {
   const { id, secret } = await webhooks.add(shop.url, { merchant: 2 });
   shop.secret = secret;
   const tested = await json(`test ${id}`);
@@ -212,7 +212,7 @@ test('more endpoints than a merchant may have → refused, also when several are
 });
 
 // catches(webhooks: a key that seals a secret is not destroyed)
-test('keys rotate → the secrets are sealed anew and sign as before; the old key can be destroyed only then', async () => {
+test('keys rotate → the secrets are resealed and sign as before; the old key can be destroyed only then', async () => {
   const { id, secret } = await webhooks.add(shop.url, { merchant: 2 });
   const version = async () => {
     const [row] = await gateway.sql<{ version: number }>(

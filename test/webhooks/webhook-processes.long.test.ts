@@ -1,4 +1,4 @@
-// Several processes, processes that die, clocks that are wrong: every event is delivered, and one at a time for its subject.
+// Several processes, dying processes, wrong clocks: every event is delivered, one at a time for each subject.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import type { WebhookReceiver } from '../../testkit/webhook-receiver.js';
@@ -53,9 +53,9 @@ test('two processes → each event once, and never two about one subject at a ti
 });
 
 // catches(webhooks: nobody takes an endpoint that another works for)
-test('whoever had the lease is gone → another process goes on when it has ended, and not before', async () => {
+test('the holder of the lease is gone → another process continues when the lease has ended, and not before', async () => {
   const { id, shop } = await webhooks.endpoint();
-  // As a process leaves it that was killed in its turn. Further ahead it would count as written by a wrong clock.
+  // As left by a process killed in mid-run. Further ahead it would count as written by a wrong clock.
   await first.sql(
     `UPDATE webhook_endpoint SET lease = lease + 1, leased_until = now() + interval '8 minutes', wake_at = now() + interval '8 minutes'
      WHERE id = $1`,
@@ -63,7 +63,7 @@ test('whoever had the lease is gone → another process goes on when it has ende
   );
   const { audit } = (await first.api.purchase()).body;
   const other = await webhooks.endpoint();
-  // Each time somebody looks for what there is to do, and passes it by.
+  // Each poll finds the endpoint, and skips it.
   for (let times = 0; times < 4; times += 1) {
     const later = (await first.api.purchase()).body;
     await until(() => idsOf(other.shop).includes(`evt_1_transaction_${later.audit}_1`));
@@ -75,7 +75,7 @@ test('whoever had the lease is gone → another process goes on when it has ende
 });
 
 // catches(webhooks: only whoever has the lease records)
-test('a lease that was taken over → whoever had it records nothing, and the events are sent again', async () => {
+test('a lease that was taken over → its former holder records nothing, and the events are sent again', async () => {
   const { id, shop } = await webhooks.endpoint();
   const answers: (() => void)[] = [];
   shop.behave = (_, response) => {

@@ -1,5 +1,5 @@
-// How long the host itself took for each answer, from reading the request to writing the answer: whatever a client waits for beyond
-// that is not the host's.
+// How long the host took for each answer, from reading the request to writing the answer: any further wait of a client is not
+// the host's.
 
 export class AnswerTimes {
   readonly #readMs = new Map<string, number>();

@@ -1,4 +1,4 @@
-// The host's answers as messages: which fields of a request they say again, their MAC, and how they look when they are spoilt.
+// The host's answers as messages: the fields that echo a request, their MAC, and deliberate faults.
 import { type Message, message, pack } from './codec.js';
 import type { Dialect } from './dialects.js';
 import { type MacKeys, withMac } from './mac.js';
@@ -24,7 +24,7 @@ export function spell({ dialect, macKeys }: Spelling, answer: Message): Buffer {
   return pack(dialect, macKeys === undefined ? answer : withMac(dialect, answer, macKeys.send));
 }
 
-/** The same answer with a field that nobody knows in its bitmap: number 5. */
+/** The same answer with an unknown field in its bitmap: number 5. */
 export function withUnknownField(spelling: Spelling, answer: Message): Buffer {
   const bytes = spell(spelling, answer);
   const { digits, bytes: spelt } = spelling.dialect;
@@ -44,7 +44,7 @@ export function withWrongMac({ dialect }: Spelling, answer: Message): Buffer {
   return pack(dialect, withMac(dialect, answer, WRONG_KEY));
 }
 
-/** An answer to something that nobody asked. */
+/** An answer without a request. */
 export function stray(spelling: Spelling, { mti, fields }: Message): Buffer {
   const stan = fields.get(11) === '999999' ? '999998' : '999999';
   return spell(spelling, { mti, fields: new Map(fields).set(11, stan) });

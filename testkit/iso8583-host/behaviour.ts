@@ -1,4 +1,4 @@
-// What the host can do with a request beside answering it, and the rules by which a test has it done.
+// What the host can do with a request beside answering it, and the rules by which a test sets that.
 import { Chance } from '../chance.js';
 import type { Request } from './request.js';
 

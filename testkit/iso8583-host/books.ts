@@ -1,4 +1,4 @@
-// The host's books: what it has decided and reversed, which STANs it has seen, and what that comes to for each payment.
+// The host's books: its decisions and reversals, the STANs seen, and the sums for each payment.
 import type { Complaint, Decided, Entry, Operation } from './ledger.js';
 
 const UNSEEN = '25';

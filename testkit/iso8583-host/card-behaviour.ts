@@ -1,4 +1,4 @@
-// What a test card asks of the host: for its payment, or for what follows that payment.
+// What a test card makes the host do: for its payment, or for later operations.
 import { type Behaviour, FAULTS } from './behaviour.js';
 import type { Books } from './books.js';
 import type { Request } from './request.js';

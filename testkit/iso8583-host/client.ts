@@ -1,4 +1,4 @@
-// A client that speaks the host's own codec: to try the host, or a host of others, without a gateway.
+// A client that uses the host's own codec: to try the host, or another host, without a gateway.
 import { connect, type Socket } from 'node:net';
 import { connect as connectByTls } from 'node:tls';
 import { type Message, message, pack, read } from './codec.js';

@@ -1,4 +1,4 @@
-// Packs and reads ISO 8583 messages in any dialect of the host's table. What cannot be read is refused as a whole.
+// Packs and reads ISO 8583 messages in any dialect of the host. An unreadable message is refused as a whole.
 import type { Dialect, FieldForm } from './dialects.js';
 
 /** Digits and texts as they are, without padding; bytes as hexadecimal digits. */

@@ -1,4 +1,4 @@
-// One connection of a gateway to the host: what comes in is cut into messages, what goes out may be spoilt on its way.
+// One connection of a gateway to the host: cuts the input into messages, and can spoil the output.
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {

@@ -1,4 +1,5 @@
-// The way in for tests: an HTTP server on loopback that tells what the host has booked and seen, and changes how it behaves.
+// The control interface for tests: an HTTP server on loopback that shows the host's books and messages, and changes its
+// behaviour.
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Rule } from './behaviour.js';

@@ -1,4 +1,4 @@
-// What the host decides about a request: a response code, and what has to be written down before it is answered.
+// The host's decision about a request: a response code, and the entries to write before it is answered.
 import { randomInt } from 'node:crypto';
 import { approves, type Books } from './books.js';
 import type { Complaint, Decided, Entry } from './ledger.js';

@@ -19,7 +19,7 @@ export class FrameReader {
 
   constructor(private readonly dialect: Dialect) {}
 
-  /** The messages that are whole now. Throws `Unreadable` at a length that cannot be. */
+  /** The messages that are whole now. Throws `Unreadable` at an impossible length. */
   *take(chunk: Buffer): Generator<Buffer> {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const prefixBytes = PREFIX_BYTES[this.dialect.frame];

@@ -1,4 +1,4 @@
-// A host in a process of its own, for tests and proofs: started, told what to do, killed, and started again on the same ports.
+// A host in a process of its own, for tests and proofs: started, controlled, killed, and restarted on the same ports.
 import { start } from '../gateway-process.js';
 import { compiledProgram } from '../project.js';
 import type { Rule } from './behaviour.js';

@@ -1,4 +1,4 @@
-// An acquirer's host as gateways meet it: takes connections, signs them on, decides what they ask, and misbehaves as it is told.
+// An acquirer's host as gateways see it: accepts connections, signs them on, decides requests, and misbehaves on demand.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { AnswerTimes } from './answer-times.js';

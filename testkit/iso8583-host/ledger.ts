@@ -1,4 +1,4 @@
-// The host's store: a file to which entries are only ever appended. What stands in it is known again after `kill -9`.
+// The host's store: an append-only file, which survives `kill -9`.
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 

@@ -1,4 +1,4 @@
-// What a request says about money, read from its fields by the host's own understanding of them.
+// The money side of a request, read from its fields independently of the gateway.
 import { createHash } from 'node:crypto';
 import type { Message } from './codec.js';
 import type { Operation } from './ledger.js';

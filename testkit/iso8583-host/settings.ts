@@ -1,4 +1,4 @@
-// What a test can change of the host while it runs, and how it is until then.
+// The host's settings that a test can change while it runs, with their defaults.
 import type { Timing } from './connection.js';
 import type { Stall } from './stalls.js';
 

@@ -1,4 +1,4 @@
-// Connections that stand still for a while, and which ones a test means.
+// Connections that stall for a while, and which ones a test means.
 import type { Connection } from './connection.js';
 
 export interface Stall {

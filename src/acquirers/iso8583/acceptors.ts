@@ -1,4 +1,4 @@
-// What acquirers know merchants by: acceptor ID, terminals and category code, read from the database and kept for a second or two.
+// How acquirers identify merchants: acceptor ID, terminals and category code, read from the database and cached for a second or two.
 import type { Database } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { ACCEPTOR } from './acceptors.sql.js';
@@ -16,9 +16,9 @@ interface AcceptorRow {
   readonly categoryCode: string | null;
 }
 
-/** After this it is read again, while payments go on. */
+/** After this age the entry is read again in the background. */
 const FRESH_MS = 1_000;
-/** After this they wait for it. */
+/** After this age payments wait for the read. */
 const STALE_MS = 2_000;
 const MOST_KEPT = 10_000;
 
@@ -37,7 +37,7 @@ export class StoredAcceptors implements Acceptors {
       known.reading = undefined;
     });
     if (ageMs >= STALE_MS) return known.reading;
-    // Should it fail, somebody asks again, and from some age on waits for the answer.
+    // If the read fails, the next caller reads again, and waits once the entry is too old.
     known.reading.catch(() => {});
     return known.acceptor;
   }

@@ -1,4 +1,4 @@
-// What is sent for an order: which fields, and what stands in them.
+// Composes the message for an order: its fields and their contents.
 import type { CardDetails, Cvv } from '../../values/card.js';
 import { currencyNumber } from '../../values/money.js';
 import type { MoneyOperation, Order, StoredOrder, StoredTarget } from '../contract.js';
@@ -13,7 +13,7 @@ const LONGEST_CVV = 4;
 type Amount = Pick<Order, 'amountCents' | 'currency'>;
 type Sent = Amount & Pick<Order, 'operation'>;
 
-/** What an order acts on, as far as a message says it. */
+/** The original transaction, as far as a message names it. */
 export interface Original {
   /** Field 90. */
   readonly data: string;
@@ -52,13 +52,13 @@ export function composePayment(
   if (numbers.institution !== undefined) message.set(32, numbers.institution);
   if (card.cvv !== undefined) message.setCharacters(cvv.field, around(cvv, card.cvv));
   if (original === undefined) return;
-  // A refund says which payment it goes back to, a completion also under which code it was held.
+  // A refund names its payment; a completion also names the authorisation code.
   message.set(90, original.data);
   if (order.operation === 'completion' && original.authorisationCode !== undefined)
     message.set(38, original.authorisationCode);
 }
 
-/** A void, or the reversal of what is in doubt. Repeated with exactly the same fields. */
+/** A void, or the reversal of an order in doubt. A repetition has exactly the same fields. */
 export function composeReversal(
   message: Message,
   dialect: Dialect,
@@ -104,7 +104,7 @@ function expiryText({ expiry: { year, month } }: CardDetails): string {
   return String((year % 100) * 100 + month).padStart(4, '0');
 }
 
-/** As bytes, which are wiped once they are in the message: a text could not be. */
+/** As bytes, which are wiped after writing the message; a string could not be wiped. */
 function around({ before, after }: Dialect['cvv'], cvv: Cvv): Uint8Array {
   const characters = Buffer.alloc(before.length + LONGEST_CVV + after.length);
   let end = characters.write(before, 'latin1');
@@ -113,7 +113,7 @@ function around({ before, after }: Dialect['cvv'], cvv: Cvv): Uint8Array {
   return characters.subarray(0, end);
 }
 
-/** In the open, as a payment brings it or from its seal. */
+/** The card as the payment brings it, or decrypted. */
 export async function cardOf(order: Order | StoredOrder): Promise<CardDetails> {
   return 'openCard' in order ? order.openCard() : paidWith(order);
 }

@@ -1,5 +1,5 @@
-// Approvals that nobody waits for any more. The order may have been reversed before the host has read it: a host that answered the
-// reversal with "never seen" need not remember it, and charges what it reads later. Such an order is reversed again.
+// Approvals that nobody waits for any more. The gateway may have reversed the order before the host read it: a host that answered the
+// reversal with "never seen" need not remember it, and charges the order when it reads it. Such an order is reversed again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../postgres/database.js';
 import type { Reversals } from './reversals.js';
@@ -7,13 +7,13 @@ import type { LateAnswer } from './wire/outstanding.js';
 
 export interface LateApprovalsParts {
   readonly reversals: Pick<Reversals, 'approved'>;
-  /** Told when some of them were of orders whose reversal had begun: it is stored by then. */
+  /** Called when some approvals were of orders whose reversal had begun; these are stored by then. */
   readonly onReversed: () => void;
-  /** Told now and then of so many others: sent twice, or about nothing that was reversed. */
+  /** Called now and then with the number of other approvals: sent twice, or of orders that were not reversed. */
   readonly onUnexplained: (count: number) => void;
 }
 
-/** A host that sends what nobody asked for gets no more than this much of the database. */
+/** Limits how much of the database a host with unsolicited answers can use. */
 const MOST_AT_ONCE = 200;
 const PAUSE_MS = 100;
 const MOST_WAITING = 10_000;
@@ -41,12 +41,12 @@ export class LateApprovals {
     while (this.#waiting.size > 0) {
       const batch = [...this.#waiting].slice(0, atOnce);
       const found = await this.parts.reversals.approved(batch.map(([, answer]) => answer)).catch(whatFailed);
-      // Nothing of it is lost while the database is away.
+      // Approvals are kept while the database is away.
       if (found === 'away') {
         await sleep(AWAY_PAUSE_MS, undefined, { ref: false });
         continue;
       }
-      // One that can never be stored must not take the others with it.
+      // One approval that can never be stored must not take the others with it.
       if (found === 'failed' && batch.length > 1) {
         atOnce = Math.ceil(batch.length / 2);
         continue;
@@ -70,7 +70,7 @@ export class LateApprovals {
   }
 }
 
-/** What is to be reversed again is found by what the gateway itself sent: nothing else can stand there. */
+/** The order is found by values that the gateway itself sent, so anything else is ignored. */
 function isReadable({ terminal, retrievalReference = '', response }: LateAnswer): boolean {
   return PRINTABLE.test(terminal + retrievalReference + (response.authorisationCode ?? ''));
 }

@@ -1,4 +1,4 @@
-// The link to an acquirer that speaks ISO 8583, in whatever dialect: orders become messages, and answers become decisions.
+// A link to an acquirer that speaks a dialect of ISO 8583: turns orders into messages, and answers into decisions.
 import type { CardDetails } from '../../values/card.js';
 import type { Mode } from '../../values/mode.js';
 import type {
@@ -43,12 +43,12 @@ interface Iso8583Parts {
   readonly stans: Stans;
   readonly name: string;
   readonly mode: Mode;
-  /** Of the settings that it is made from. */
+  /** The version of the link's settings. */
   readonly version: number;
   readonly dialect: Dialect;
   readonly line: Line;
   readonly reversals: Reversals;
-  /** Told when an approval has arrived for what was reversed: it has to be reversed again, by whoever looks after that. */
+  /** Called when an approval arrives for an order that was reversed: the resolver must reverse it again. */
   readonly onApprovedAfterReversal?: (() => void) | undefined;
   readonly onAlarm: (alarm: Alarm) => void;
 }
@@ -60,13 +60,13 @@ type Advice = Extract<Order, { readonly operation: 'completion' | 'void' }>;
 const NOT_SENT: Answer = { kind: 'not_sent' };
 const UNREADABLE: Answer = { kind: 'unknown', reason: 'unreadable' };
 const NO_ANSWER: Finding = { kind: 'no_answer' };
-/** To an order that arrives after its own reversal. */
+/** The answer for an order that arrives after its own reversal. */
 const INVALID = '12';
 
 export class Iso8583Link implements AcquirerLink {
   readonly name: string;
   readonly mode: Mode;
-  /** A refund names the card again. */
+  /** A refund message contains the card number. */
   readonly needsCard = true;
   readonly #parts: Iso8583Parts;
   readonly #verdicts: Verdicts;
@@ -168,18 +168,18 @@ export class Iso8583Link implements AcquirerLink {
   ): Promise<Answer> {
     if (exchange.kind !== 'answered') return exchange;
     const { response } = exchange;
-    // It may have been reversed meanwhile, by another process.
+    // Another process may have reversed the order in the meantime.
     if (!stillWaits()) this.#noteIfApproved({ ...numbers, response });
     if (this.#verdicts.isDuplicate(response)) this.#alarms.duplicate(numbers);
     const verdict = this.#verdicts.of(response, order, numbers);
     if (verdict.kind === 'decided') return verdict.decision;
     if (verdict.kind === 'unreadable') return UNREADABLE;
     const reversed = await this.#reverse(order, numbers, response).catch(() => 'no_answer' as const);
-    // The next inquiry repeats the reversal, and says then what is said here.
+    // The next inquiry repeats the reversal, and then returns this decision.
     return reversed === 'reversed' ? verdict.decision : UNREADABLE;
   }
 
-  /** Once a completion or a void was taken back, it is not sent any more. */
+  /** A completion or void that was reversed is not sent any more. */
   async #askAdvice(order: Advice, numbers: Numbers, maySend: () => boolean): Promise<Answer> {
     const begun = await this.#parts.reversals.find(order).catch(() => undefined);
     if (begun !== undefined) return this.#verdicts.declinedWith(INVALID);
@@ -188,11 +188,11 @@ export class Iso8583Link implements AcquirerLink {
     const exchange = await this.#sendAdvice(order, opened, numbers, { maySend });
     if (exchange.kind !== 'answered') return exchange;
     const finding = await this.#acknowledged(order, exchange.response, numbers).catch(() => NO_ANSWER);
-    // Whatever has to be repeated or reversed is left to inquiries.
+    // Inquiries repeat or reverse it.
     return finding.kind === 'no_answer' || finding.kind === 'not_seen' ? UNREADABLE : finding;
   }
 
-  /** A void is sent as a reversal of its target, a completion as a payment that says what it completes. */
+  /** A void is sent as a reversal of its target; a completion as a payment that names its preauthorisation. */
   #sendAdvice(
     order: Advice,
     { card, original }: Opened,
@@ -217,7 +217,7 @@ export class Iso8583Link implements AcquirerLink {
     return erasing(order, card, line.exchange(numbers, answer, compose, { maySend, after }));
   }
 
-  /** Every code but those that ask for a repetition acknowledges an advice, and nothing is repeated after it. */
+  /** Every code acknowledges an advice, except those that ask for a repetition. After that the advice is not repeated. */
   async #acknowledged(order: Advice, response: Response, numbers: Numbers): Promise<Finding> {
     if (this.#verdicts.isToRepeat(response)) return NO_ANSWER;
     if (order.operation === 'void') return this.#verdicts.ofVoid(response, order, numbers);
@@ -230,12 +230,12 @@ export class Iso8583Link implements AcquirerLink {
         // guard(ISO 8583: a completion approved in part is reversed): this.#reversedFor(order, numbers, response) ⇒ { kind: 'no_answer' }
         return this.#reversedFor(order, numbers, response);
       case 'unreadable':
-        // It was done for another amount, for certain. To repeat it would change nothing.
+        // The host used another amount for certain. Repeating would change nothing.
         return { kind: 'not_seen' };
     }
   }
 
-  /** There are no inquiries: the answer that came late, or not seen. Completions and voids are repeated instead. */
+  /** The host has no inquiries: the finding is a late answer, or `not_seen`. Completions and voids are repeated instead. */
   async inquire(order: StoredOrder, prepared: Prepared): Promise<Finding> {
     const numbers = prepared as Numbers;
     if (order.operation === 'void') return this.#repeatAdvice(order, numbers);
@@ -247,7 +247,7 @@ export class Iso8583Link implements AcquirerLink {
       if (verdict.kind === 'partial') return this.#reversedFor(order, numbers, late);
     }
     const begun = await reversals.find(order);
-    // A partial approval whose reversal was not acknowledged then.
+    // A partial approval whose reversal has not been acknowledged.
     if (begun !== undefined && begun.responseCode !== null)
       return this.#reversedFor(order, numbers, {
         code: begun.responseCode,
@@ -272,7 +272,7 @@ export class Iso8583Link implements AcquirerLink {
     if (exchange.kind !== 'answered') return NO_ANSWER;
     // guard(ISO 8583: a repetition that the host calls a duplicate is not declined): completion ⇒ void
     if (order.operation === 'completion' && this.#verdicts.isDuplicate(exchange.response)) {
-      // A duplicate of itself: the host has it, and does not say what it made of it. The money may have moved.
+      // A duplicate of itself: the host has the completion, and does not say what it did. The money may have moved.
       this.#alarms.about('completion unclear', order, exchange.response);
       return NO_ANSWER;
     }
@@ -283,7 +283,7 @@ export class Iso8583Link implements AcquirerLink {
     return this.#reverse(order, prepared as Numbers);
   }
 
-  /** Stored before it is sent, so that whoever comes next repeats it as it was. */
+  /** Stores the reversal before sending it, so that any process can repeat exactly the same one. */
   async #reverse(order: Order | StoredOrder, numbers: Numbers, partial?: Response): Promise<Reversal> {
     const { dialect, line, reversals } = this.#parts;
     // guard(ISO 8583: an answer that comes after the reversal is ignored): line.giveUp(numbers); ⇒
@@ -313,7 +313,7 @@ export class Iso8583Link implements AcquirerLink {
     return (await reversals.acknowledged(order, acknowledgement)) ? 'reversed' : 'no_answer';
   }
 
-  /** Where another process has begun it at the same time, it is that one's, and is repeated. */
+  /** If another process began the reversal at the same time, this process repeats that one. */
   async #begin(
     order: Order | StoredOrder,
     numbers: Numbers,
@@ -327,7 +327,7 @@ export class Iso8583Link implements AcquirerLink {
     return { ...begun, isSent: begun.stan !== stan };
   }
 
-  /** Undefined where the database or a key is away: nothing was sent then. */
+  /** Undefined if the database or a key is unavailable: nothing was sent. */
   async #openTarget(order: OnTarget): Promise<Opened | undefined> {
     try {
       const [target, card] = await Promise.all([order.target.read(), order.openCard()]);
@@ -339,7 +339,7 @@ export class Iso8583Link implements AcquirerLink {
 }
 
 interface Sending extends Pick<ExchangeOptions, 'maySend' | 'after'> {
-  /** What the message goes back to. */
+  /** The transaction that the message refers to. */
   readonly original?: Original | undefined;
   readonly repeated?: boolean | undefined;
 }
@@ -354,7 +354,7 @@ function isBegun(found: Found | undefined): found is Begun {
   return found !== undefined && found.stan !== null;
 }
 
-/** The message of the exchange is written by now: a card that was opened from its seal for it is not needed any more. */
+/** The message is written by now, so a card that was decrypted for it is erased. */
 function erasing<Result>(order: Order | StoredOrder, card: CardDetails, exchange: Result): Result {
   if ('openCard' in order) card.number.erase();
   return exchange;
@@ -362,13 +362,13 @@ function erasing<Result>(order: Order | StoredOrder, card: CardDetails, exchange
 
 type Known = Pick<Numbers, 'terminal' | 'acceptor' | 'category' | 'stored'>;
 
-/** What is fixed for an order before it is stored: its terminal, its STAN, its retrieval reference and its time. */
+/** Fixes an order's terminal, STAN, retrieval reference and time before the order is stored. */
 class Preparation {
   #turn = 0;
 
   constructor(private readonly parts: Iso8583Parts) {}
 
-  /** A promise only where something has to be read or leased first. */
+  /** A promise only if something has to be read or leased first. */
   prepare(order: Order): Numbers | Promise<Numbers> {
     if ('target' in order) return this.#onTarget(order);
     const acceptor = this.parts.acceptors.of(order.organisationId, order.merchantId);
@@ -377,7 +377,7 @@ class Preparation {
       : this.#direct(order, acceptor);
   }
 
-  /** Over the next of the merchant's terminals. */
+  /** Uses the merchant's next terminal. */
   #direct(
     order: Direct,
     { acceptorId, terminals, categoryCode: category }: Acceptor,
@@ -392,7 +392,7 @@ class Preparation {
       : this.#numbers(stan, known);
   }
 
-  /** Over the terminal of its target, and under the same retrieval reference. */
+  /** Uses the terminal and the retrieval reference of the target. */
   async #onTarget(order: OnTarget): Promise<Numbers> {
     const { prepared } = await order.target.read();
     if (prepared === undefined) throw new Error('the target was not sent over this link');
@@ -400,7 +400,7 @@ class Preparation {
     return this.#numbers(await this.parts.stans.take(target.terminal), target, target.retrievalReference);
   }
 
-  /** All of one shape: what is undefined is not stored. */
+  /** Always the same shape; undefined fields are not stored. */
   #numbers(stan: number, { terminal, acceptor, category, stored }: Known, targetReference?: string): Numbers {
     const sentMs = Date.now();
     return {
@@ -416,9 +416,9 @@ class Preparation {
   }
 }
 
-/** What an operator should know at once of what a host answers: it takes a person to find out why. */
+/** An answer of the host that an operator must look into. */
 export type Alarm =
-  /** So many since the last time. */
+  /** The number since the last alarm. */
   | { readonly kind: 'unexplained approvals'; readonly count: number }
   | { readonly kind: 'duplicate STAN'; readonly stan: number; readonly terminal: string }
   /** Both are repeated until the host decides. */

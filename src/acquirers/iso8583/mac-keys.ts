@@ -1,4 +1,4 @@
-// The keys for the MACs of a link: wrapped by the key-encryption key where they are stored, and unwrapped only to be used.
+// The MAC keys of a link: stored wrapped by the key-encryption key, and unwrapped only for use.
 import type { KeyProvider, WrappedKey } from '../../vault/keys/key-provider.js';
 import { MAC_KEY_BYTES, RetailMac } from './wire/mac.js';
 
@@ -8,12 +8,12 @@ export interface Macs {
   readonly receiving: RetailMac;
 }
 
-/** What the wrapped keys are for: under another name they do not open. */
+/** Binds the wrapped keys to their link: under another name they do not open. */
 export function macKeysContext(acquirer: string): string {
   return `acquirer/${acquirer}/mac`;
 }
 
-/** One key in hexadecimal for both ways, or two, one behind the other: for sending and for receiving. Undefined where it is neither. */
+/** One hexadecimal key for both directions, or two in a row, for sending and for receiving. Undefined for anything else. */
 export function readMacKeys(text: string): Buffer | undefined {
   const keys = text
     .trim()

@@ -13,8 +13,8 @@ export const FIND_REVERSAL: Statement = {
 };
 
 /**
- * Before anything is sent: whoever finds it there repeats it. One without a STAN was answered, and the answer did not count: it begins
- * anew, as a further reversal.
+ * Stored before anything is sent, so that any process can repeat it. A row without a STAN was answered, and the answer did not count: it
+ * begins again as a further reversal.
  */
 export const BEGIN_REVERSAL: Statement = {
   name: 'begin-acquirer-reversal',
@@ -29,8 +29,8 @@ export const BEGIN_REVERSAL: Statement = {
 };
 
 /**
- * "Never seen" ($5) acknowledges nothing where the host is known to have seen it: it has approved it. The next reversal is a new one,
- * since a host may answer a repeated one as it did before.
+ * "Never seen" ($5) does not count if the host has approved the order. The next reversal is a new one, because a host may answer a
+ * repetition as it did before.
  */
 export const ACKNOWLEDGE_REVERSAL: Statement = {
   name: 'acknowledge-acquirer-reversal',
@@ -48,7 +48,7 @@ export const ACKNOWLEDGE_REVERSAL: Statement = {
     RETURNING acknowledged_at IS NOT NULL AS acknowledged`,
 };
 
-/** After the name of the link. */
+/** After the link's name. */
 export const APPROVALS = columns<LateAnswer>(
   'approval',
   {
@@ -61,8 +61,8 @@ export const APPROVALS = columns<LateAnswer>(
 );
 
 /**
- * Approvals of orders whose reversal has begun. Where that is still under way, its answer says whether the host has reversed what it
- * approved; where it is over, the order is reversed again at once.
+ * Approvals of orders whose reversal has begun. While the reversal is under way, its answer tells whether the host reversed the order.
+ * After that, the order is reversed again at once.
  */
 export const NOTE_APPROVALS: Statement = {
   name: 'note-approvals-after-reversal',
@@ -79,7 +79,7 @@ export const NOTE_APPROVALS: Statement = {
     RETURNING r.reference`,
 };
 
-/** Takes what is to be reversed again, for as long as the lease ($2). */
+/** Leases orders to be reversed again, for the time in $2. */
 export const TAKE_REVERSALS_AGAIN: Statement = {
   name: 'take-reversals-again',
   text: `
@@ -98,7 +98,7 @@ export const POSTPONE_REVERSAL_AGAIN: Statement = {
     WHERE ${OF_ORDER} AND again_attempts = $4 AND again_at IS NOT NULL`,
 };
 
-/** The outcome of the transaction is stored by then. What the host has never seen is kept for the reconciliation. */
+/** The outcome of the transaction is stored by then. Reversals that the host answered with "never seen" are kept for reconciliation. */
 export const FORGET_REVERSALS: Statement = {
   name: '',
   text: `

@@ -1,5 +1,5 @@
-// Reversals that were begun, kept in the database: any process repeats one as it was first sent, until it is acknowledged. An order
-// that the host approves after its reversal is reversed again, by a further reversal.
+// Reversals under way, kept in the database: any process can repeat exactly the same one until it is acknowledged. An order that the host
+// approves after its reversal gets a further reversal.
 import type { Database } from '../../postgres/database.js';
 import type { OrganisationId } from '../../values/ids.js';
 import type { Numbers } from './numbers.js';
@@ -15,37 +15,37 @@ import {
 } from './reversals.sql.js';
 import type { LateAnswer } from './wire/outstanding.js';
 
-/** What names an order. */
+/** Identifies an order. */
 export interface Reversed {
   readonly organisationId: OrganisationId;
   readonly reference: string;
 }
 
 export interface Begun {
-  /** Of the reversal itself. */
+  /** The reversal's own STAN. */
   readonly stan: number;
-  /** Of the answer for which the order is reversed, where it had one: of a partial approval. */
+  /** The response code for which the order is reversed, if it was a partial approval. */
   readonly responseCode: string | null;
   readonly authorisationCode: string | null;
 }
 
-/** Where the last reversal was answered, and the answer did not count, the next one needs a STAN of its own. */
+/** If the last reversal was answered and the answer did not count, the next one needs a new STAN. */
 export type Found = Omit<Begun, 'stan'> & { readonly stan: number | null };
 
 /** What the host answered to a reversal. */
 export interface Acknowledgement {
   readonly code: string;
-  /** It has never seen the order. */
+  /** The host has never seen the order. */
   readonly unseen: boolean;
 }
 
 export interface Reversals {
   find(order: Reversed): Promise<Found | undefined>;
-  /** Where another has begun one at the same time, that one counts. */
+  /** If another process has begun one at the same time, that one counts. */
   begin(order: Reversed, begun: Begun, original: Numbers): Promise<Begun>;
-  /** False where it does not count: the host has approved the order, and cannot have never seen it. */
+  /** False if it does not count: the host has approved the order, so "never seen" cannot be true. */
   acknowledged(order: Reversed, acknowledgement: Acknowledgement): Promise<boolean>;
-  /** Approvals that came late. Returns of how many the reversal had begun. */
+  /** Stores late approvals. Returns how many are of orders whose reversal had begun. */
   approved(approvals: readonly LateAnswer[]): Promise<number>;
 }
 
@@ -96,7 +96,7 @@ export interface ReversedAgain extends Reversed {
   readonly attempt: number;
 }
 
-/** What is to be reversed again, of all links: theirs who takes it, for as long as the lease. */
+/** Leases orders of all links that must be reversed again. */
 export async function takeReversalsAgain(
   database: Database,
   most: number,
@@ -113,7 +113,7 @@ export async function postponeReversalAgain(
   await database.query(POSTPONE_REVERSAL_AGAIN, [organisationId, acquirer, reference, attempt, pauseMs]);
 }
 
-/** Those that were acknowledged long ago. */
+/** Deletes reversals that were acknowledged long ago. */
 export async function forgetReversals(database: Database): Promise<void> {
   await database.query(FORGET_REVERSALS);
 }

@@ -1,5 +1,5 @@
-// Leases of STANs: taken from the database in blocks for each terminal, so that no two processes ever send the same one, before or
-// after a restart, and so that most payments know theirs without asking.
+// STANs leased from the database in blocks for each terminal. No two processes ever send the same STAN, even after a restart, and most
+// payments need no query.
 import type { Database } from '../../postgres/database.js';
 import type { Stans } from './numbers.js';
 import { LEASE_STANS } from './stan-leases.sql.js';
@@ -16,7 +16,7 @@ const SMALLEST_BLOCK = 16;
 const LARGEST_BLOCK = 2_048;
 /** A block that lasted less than this was too small. */
 const BLOCK_SHOULD_LAST_MS = 1_000;
-/** What is left of a block after this is not used any more: the database counts on it. */
+/** A block is not used after this age: the database relies on it. */
 const USABLE_MS = 3_600_000;
 
 export class StanLeases implements Stans {
@@ -24,7 +24,7 @@ export class StanLeases implements Stans {
 
   constructor(
     private readonly database: Database,
-    /** In milliseconds, and only ever forwards, also while the process stands still. */
+    /** Milliseconds of a clock that also runs while the process is suspended. */
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -46,7 +46,7 @@ export class StanLeases implements Stans {
     }
   }
 
-  /** A clock that went back says nothing about the age of a block: such a block is not used either. */
+  /** If the clock went back, the age of a block is unknown, and the block is not used. */
   #isUsable({ next, end, leasedAtMs }: Supply): boolean {
     if (next >= end) return false;
     const ageMs = this.now() - leasedAtMs;

@@ -1,4 +1,4 @@
-// Times and dates as they stand in messages.
+// Times and dates as messages write them.
 import { addDays, sydneyDate, sydneyTimestamp } from '../../values/time.js';
 
 interface Second {
@@ -8,12 +8,12 @@ interface Second {
   /** The merchant's time, hhmmss, and date, MMDD. */
   readonly localTime: string;
   readonly localDate: string;
-  /** YDDDhh: the last digit of the year, the day of the year and the hour, UTC, as retrieval references begin. */
+  /** YDDDhh: the last digit of the year, the day of the year and the hour, UTC. Retrieval references begin with it. */
   readonly hourOfYear: string;
 }
 
-// Almost every message is of the same second as the one before it. None yet: the first look at a time zone takes a process 25 ms, which
-// commands that send no message are spared.
+// Nearly every message falls into the same second as the one before. Not computed at load: the first use of a time zone takes 25 ms,
+// which commands without messages are spared.
 let lastSecond: Second | undefined;
 
 function at(instantMs: number): Second {
@@ -68,10 +68,10 @@ export function hourOfYear(instantMs: number): string {
 const DAYS_BEHIND = 7;
 const DAYS_AHEAD = 14;
 
-// Almost every answer of a day names the same one.
+// Nearly every answer of a day names the same date.
 let last = { today: '', day: '', date: undefined as string | undefined };
 
-/** The day that a host means by MMDD, if it is near: one that is not is no settlement date. */
+/** The date that a host means by MMDD, if it is near; undefined for a distant one, which cannot be a settlement date. */
 export function settlementDate(day: string | undefined, nowMs: number): string | undefined {
   if (day === undefined) return undefined;
   const today = sydneyDate(nowMs);

@@ -1,15 +1,15 @@
-// A trial of a host, for the operator who connects one: a connection beside those of the gateways, and how long each step took.
+// Tests a host for the operator: opens a separate connection, and measures each step.
 import { Codec } from './wire/codec.js';
 import { Connection } from './wire/connection.js';
 import type { LineParts } from './wire/line.js';
 
 export interface Trial {
-  /** Connected and signed on. */
+  /** The time to connect and sign on. */
   readonly signOnMs: number;
   readonly echoMs: number;
 }
 
-/** Throws with the reason where any of it fails. */
+/** Throws with the reason if a step fails. */
 export async function tryHost(parts: LineParts): Promise<Trial> {
   const { dialect, host, timings, institution, macs } = parts;
   const codec = new Codec(dialect);

@@ -1,16 +1,16 @@
-// What an answer of the host means, by the response codes of its dialect.
+// What a host's answer means, by the response codes of its dialect.
 import type { AcquirerResponse, Decision, Order } from '../contract.js';
 import type { Dialect } from './dialects/dialect.js';
 import type { Numbers } from './numbers.js';
 import { settlementDate } from './times.js';
 import type { Response } from './wire/outstanding.js';
 
-/** What a host can mean by its answer to a payment, a refund or a completion. */
+/** The meaning of an answer to a payment, refund or completion. */
 export type Verdict =
   | { readonly kind: 'decided'; readonly decision: Decision }
-  /** Of less than was asked for. */
+  /** An approval of less than the amount. */
   | { readonly kind: 'partial'; readonly decision: Decision }
-  /** It speaks of something else than was asked: whatever it did is in doubt. */
+  /** It answers something other than what was asked: its effect is in doubt. */
   | { readonly kind: 'unreadable' };
 
 type Asked = Pick<Order, 'operation' | 'amountCents'>;
@@ -41,7 +41,7 @@ export class Verdicts {
     // guard(ISO 8583: a partial approval is reversed): if (this.#partial.has(code)) return { kind: 'partial', decision: { kind: 'declined', ...words } }; ⇒
     if (this.#partial.has(code)) return { kind: 'partial', decision: { kind: 'declined', ...words } };
     if (this.#approvals.has(code)) {
-      // Approved is what was asked for, or nothing.
+      // An approval must be for exactly the amount asked for.
       // guard(ISO 8583: approved is what was asked for): !== undefined && Number(response.amount) !== asked.amountCents ⇒ === asked.operation
       if (response.amount !== undefined && Number(response.amount) !== asked.amountCents)
         return { kind: 'unreadable' };
@@ -51,13 +51,13 @@ export class Verdicts {
     return { kind: 'decided', decision: { kind, ...words } };
   }
 
-  /** To a void. */
+  /** The meaning of an answer to a void. */
   ofVoid(response: Response, asked: Asked, numbers: Numbers): Decision {
     const kind = this.#reversed.has(response.code) ? 'approved' : 'declined';
     return { kind, ...this.#words(response, asked, numbers) };
   }
 
-  /** What was said of an order that was reversed for it. */
+  /** The decision for an order that was reversed because of this answer. */
   declinedWith(code: string): Decision {
     return { kind: 'declined', responseCode: code, responseMessage: this.message(code) };
   }
@@ -66,7 +66,7 @@ export class Verdicts {
     return this.#reversed.has(code);
   }
 
-  /** To a reversal: the host has never seen the payment. */
+  /** In answer to a reversal: the host has never seen the payment. */
   isUnseen({ code }: Response): boolean {
     return this.#unseen.has(code);
   }
@@ -76,7 +76,7 @@ export class Verdicts {
     return this.#approvals.has(code) || this.#partial.has(code);
   }
 
-  /** To what is repeated until it is acknowledged: not yet. */
+  /** In answer to a repeated message: not acknowledged yet. */
   isToRepeat({ code }: Response): boolean {
     return this.#again.has(code);
   }
@@ -97,7 +97,7 @@ export class Verdicts {
       responseCode: code,
       responseMessage: this.message(code),
       ...(authorisationCode !== undefined && authorisationCode !== '' && { authorisationCode }),
-      // What a merchant may quote to the acquirer: the reference that stays the same until the end.
+      // The merchant may quote it to the acquirer: it stays the same until the end.
       ...(held && { preauthorisationCode: numbers.retrievalReference }),
       ...(date !== undefined && { settlementDate: date }),
     };

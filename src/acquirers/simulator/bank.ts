@@ -1,5 +1,5 @@
-// The simulated bank: takes the items of a direct-entry file, returns those whose account number asks for it, and
-// keeps books of its own in the simulator's ledger.
+// The simulated bank: takes the items of a direct-entry file, returns those whose account number asks for it, and records them in the
+// simulator's ledger.
 import type { BankAccount } from '../../values/bank-account.js';
 import type { Cents } from '../../values/money.js';
 import type { SimulatorLedger } from './ledger.js';
@@ -14,7 +14,7 @@ export interface LodgedItem {
 export class SimulatedBank {
   constructor(private readonly ledger: SimulatorLedger) {}
 
-  /** Takes an item, once however often it is given, and says with which code it is going to come back, if it is. */
+  /** Takes an item, idempotently. Returns the code with which it will come back, if it will. */
   async take({ reference, operation, amountCents, account }: LodgedItem): Promise<number | undefined> {
     const { entry } = await this.ledger.find(reference);
     if (entry === undefined) {
@@ -37,7 +37,7 @@ export class SimulatedBank {
   }
 }
 
-/** The R of account number 90000R. */
+/** The digit R of account number 90000R. */
 function returnCodeOf(account: BankAccount): number | undefined {
   const [, code] = /^90000([1-9])$/.exec(account.reveal()) ?? [];
   return code === undefined ? undefined : Number(code);

@@ -1,11 +1,11 @@
-// The simulated acquirer's own books: a file to which entries are only ever appended, shared by every process that
-// simulates the same acquirer. The order of the entries in the file is the order in which things happened.
+// The simulated acquirer's ledger: an append-only file, shared by every process that simulates the same acquirer. The order of the
+// entries is the order of events.
 
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** What the simulator does with an order: nothing special where neither is there. */
+/** How the simulator treats an order: normally if neither is set. */
 export interface Behaviour {
   readonly code?: string;
   readonly fault?: string;
@@ -27,12 +27,12 @@ export interface LedgerEntry {
   readonly currency?: string;
   readonly cardMask?: string;
   readonly responseCode?: string;
-  /** What a test card asked for: how operations on this one are answered. */
+  /** What a test card asked for: how operations on this payment are answered. */
   readonly later?: Behaviour;
   readonly authorisationCode?: string;
 }
 
-/** What the ledger knows under one reference. */
+/** The ledger's record of one reference. */
 export interface LedgerRecord {
   readonly entry: LedgerEntry | undefined;
   readonly reversed: boolean;
@@ -44,7 +44,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** So many references and up to as many again are kept in memory; an older one is looked for in the file. */
+/** How many references each of two maps keeps in memory; older ones are looked up in the file. */
 const REMEMBERED = 50_000;
 const CHUNK_BYTES = 1 << 20;
 
@@ -54,12 +54,12 @@ export class SimulatorLedger {
   #readOffset = 0;
   #partialLine = '';
   #recent = new Map<string, LedgerEntry>();
-  /** Those before the recent ones. Forgotten all at once: to look for the oldest in a map takes long. */
+  /** References before the recent ones. Dropped all at once, because finding the oldest in a map is slow. */
   #older = new Map<string, LedgerEntry>();
   #forgotten = false;
-  /** Never forgotten, since an operation may arrive after its reversal by any length of time: reversals are few. */
+  /** Never dropped, because an operation may arrive any time after its reversal. Reversals are few. */
   readonly #reversed = new Set<string>();
-  /** Never forgotten either, since a payment can be refunded for ever: payments with test cards are few. */
+  /** Never dropped either, because a payment can be refunded at any time. Payments with test cards are few. */
   readonly #later = new Map<string, Behaviour>();
   #waiting: Waiting[] = [];
 
@@ -78,8 +78,8 @@ export class SimulatorLedger {
   }
 
   /**
-   * Writes the entry and says whether it counts: an operation that arrives after its own reversal does not.
-   * Entries of one turn of the event loop are written together.
+   * Writes the entry and returns whether it counts: an operation that arrives after its own reversal does not. Entries of one turn of the
+   * event loop are written together.
    */
   append(entry: LedgerEntry): Promise<boolean> {
     return new Promise((resolve, reject) => {
@@ -88,7 +88,7 @@ export class SimulatorLedger {
     });
   }
 
-  /** What became of a reference. */
+  /** The record of a reference. */
   async find(reference: string): Promise<LedgerRecord> {
     this.#readNew();
     const remembered = this.#recent.get(reference) ?? this.#older.get(reference);
@@ -96,16 +96,16 @@ export class SimulatorLedger {
     return { entry, reversed: this.#reversed.has(reference) };
   }
 
-  /** How operations on what has this reference are to be answered, where its test card has asked for something. */
+  /** How to answer operations on this payment, if its test card asked for something. */
   later(reference: string): Behaviour | undefined {
     const known = this.#later.get(reference);
-    // One that it remembers, and that asked for nothing, need not be looked for in the file.
+    // A remembered payment that asked for nothing need not be looked up in the file.
     if (known !== undefined || this.#recent.has(reference) || this.#older.has(reference)) return known;
     this.#readNew();
     return this.#later.get(reference);
   }
 
-  /** A slow answer may still be on its way: it finds the ledger closed, and not another file under its number. */
+  /** A slow answer may still be on its way: it must find the ledger closed, not another file with the same descriptor. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
@@ -116,22 +116,22 @@ export class SimulatorLedger {
     this.#waiting = [];
     try {
       const file = this.#open();
-      // Behind a line that was cut short, so that it spoils only itself.
+      // After a line that was cut short, so that only that line is lost.
       const start = this.#partialLine === '' ? '' : '\n';
-      // O_APPEND: another process's entries come before or after this write, never between.
+      // O_APPEND: entries of other processes come before or after this write, never between.
       const written = writeSync(
         file,
         start + batch.map(({ entry }) => `${JSON.stringify(entry)}\n`).join(''),
       );
       if (this.#partialLine === '' && fstatSync(file).size === this.#readOffset + written) {
-        // Nobody else wrote since the last look: what is new in the file is what was just written.
+        // Nobody else has written since the last read: the new bytes are our own.
         this.#readOffset += written;
         for (const { entry } of batch) this.#remember(entry);
       } else {
         this.#readNew();
       }
-      // What counts is decided by the order in the file. A reversal that stands before the operation stops it; one
-      // that stands behind it undoes it, and either way the operation has no effect left.
+      // The order in the file decides. A reversal before the operation stops it, and one after it undoes it: either way the operation has
+      // no effect.
       for (const { entry, resolve } of batch) resolve(!this.#reversed.has(entry.reference));
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -181,7 +181,7 @@ export class SimulatorLedger {
   }
 }
 
-// A line that a crash of the machine cut short is no entry.
+// A line that a crash cut short is not an entry.
 function parseLine(line: string): LedgerEntry | undefined {
   try {
     return JSON.parse(line) as LedgerEntry;

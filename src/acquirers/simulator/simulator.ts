@@ -1,4 +1,4 @@
-// The simulated acquirer: answers from the card number alone, and keeps books of its own to hold the gateway's against.
+// The simulated acquirer: answers by the card number alone, and keeps a ledger of its own, with which the gateway's records are compared.
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CardDetails, expired } from '../../values/card.js';
@@ -16,20 +16,20 @@ import type { Behaviour, LedgerEntry, SimulatorLedger } from './ledger.js';
 
 const LATE_BY_MS = 2_000;
 
-/** A promise of its own for each request: a shared one would keep every request that ever waited for it. */
+/** A new promise for each request: a shared one would keep every request that ever waited for it. */
 const never = () => new Promise<never>(() => {});
 
 interface TestCard {
-  /** Of the payment with the card. */
+  /** For the payment with the card. */
   readonly payment: Behaviour;
-  /** Of every completion, refund and void of that payment. */
+  /** For every completion, refund and void of that payment. */
   readonly later?: Behaviour;
 }
 
 const ORDINARY: TestCard = { payment: {} };
 const TEST_CARD = /^4([1-4])00000000000([0-9]{2})[0-9]$/;
 
-/** 41 answers with a code, 42 with a fault; 43 and 44 do so only to what comes after the payment. */
+/** 41 answers with a code, 42 with a fault; 43 and 44 do so only for later operations on the payment. */
 function testCardOf(pan: string): TestCard {
   const [, kind, digits = ''] = TEST_CARD.exec(pan) ?? [];
   if (kind === undefined) return ORDINARY;
@@ -45,7 +45,7 @@ function codeOf({ code }: Behaviour, order: Order): string {
   return expired(card.expiry, year, month) ? '54' : '00';
 }
 
-/** Completions, refunds and voids present none. */
+/** Completions, refunds and voids present no card. */
 function cardOf(order: Order): CardDetails | undefined {
   switch (order.operation) {
     case 'purchase':
@@ -84,7 +84,7 @@ interface SimulatorOptions {
   readonly ledger: SimulatorLedger;
   /** How long the gateway waits: a late answer comes after that. */
   readonly deadlineMs: number;
-  /** After which the slow card is answered. */
+  /** The delay of the slow card's answer. */
   readonly slowMs: number;
 }
 
@@ -114,11 +114,11 @@ export class Simulator implements AcquirerLink {
     const card = cardOf(order);
     if (card !== undefined) {
       const { payment, later } = testCardOf(card.number.reveal());
-      // As if it had been sent, where it is.
+      // As after sending it, unless the card says that nothing is sent.
       if (payment.fault !== '01') card.cvv?.erase();
       return this.#behave(payment, order, later);
     }
-    // What the card of the payment asked for stands in the ledger.
+    // The ledger has what the payment's card asked for.
     const targetReference = targetReferenceOf(order);
     const later = targetReference === undefined ? undefined : this.#ledger.later(targetReference);
     return this.#behave(later ?? ORDINARY.payment, order, later);
@@ -173,7 +173,7 @@ export class Simulator implements AcquirerLink {
       currency: order.currency,
       ...(cardMask !== undefined && { cardMask }),
       responseCode,
-      // What is not approved is nobody's target.
+      // Only approved payments can be targets.
       ...(approved && later !== undefined && { later }),
       ...(approved && { authorisationCode: String(randomInt(1_000_000)).padStart(6, '0') }),
     };

@@ -1,4 +1,4 @@
-// What the operations answer, by example: in the OpenAPI document and on the reference page. They are those of the demo’s first merchant.
+// Example answers for the OpenAPI document and the reference page, from the demo's first merchant.
 import { BASE_PATH } from '../operations/hal.js';
 import { type ProblemCode, problem } from '../problems.js';
 
@@ -8,7 +8,7 @@ const TEST = { 'GATEWAY.RESPONSE.KVP.MODE': 'test' };
 
 const path = (audit: number) => `${BASE_PATH}/transactions/${audit}`;
 const link = (href: string) => ({ href });
-/** Those of a transaction, and the operations that would be accepted. */
+/** The links of a transaction, with the operations that would be accepted. */
 const links = (audit: number, operations: readonly string[], target?: number) => ({
   self: link(path(audit)),
   ...(target !== undefined && { target: link(path(target)) }),
@@ -98,7 +98,7 @@ const SETTLED = {
   card_type: 'visa',
 };
 
-/** By the ID of the operation. Deletions answer nothing. */
+/** By operation ID. Deletions have no body. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   createPurchase: created(1, ['refund', 'void']),
   createPreauthorisation: created(2, ['completion', 'void'], { status: HELD }),
@@ -151,14 +151,14 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   },
 };
 
-/** Problems that answers with a link to a transaction have. */
+/** Problems whose answers link to a transaction. */
 const LINKED: readonly ProblemCode[] = [
   'correlation_id_already_used',
   'acquirer_answer_unreadable',
   'acquirer_timeout',
 ];
 
-/** A refusal, and the place that it is about, where it is about one. */
+/** A refusal, with the location of the problem if it has one. */
 export function exampleOfRefusal(code: ProblemCode, place: readonly string[]): unknown {
   const { message, location } = problem(code, place);
   return {

@@ -1,23 +1,23 @@
-// The schemas of the OpenAPI document: from what the gateway checks with to what generators of clients understand.
+// Turns the schemas that the gateway validates with into schemas that client generators understand.
 import { type TSchema, Type } from '../typebox.js';
 
-/** Of an object in an answer: new members may come. Said aloud, since there are generators that take silence for a no. */
+/** Objects in answers may get new members. Said explicitly, because some generators assume the opposite. */
 export const OPEN = { additionalProperties: true } as const;
 
-/** A text with known values to which new ones may come: a closed list would break a client that was made before. */
+/** A text with known values that may get new ones: a closed list would break older clients. */
 export function openEnum<Value extends string>(values: readonly Value[], description: string) {
   return Type.Unsafe<Value>({ type: 'string', 'x-extensible-enum': values, description });
 }
 
 /**
- * Says that exactly one member of an object must be there, and what the object with that one member is called. The
- * operation checks it, since it can say where the problem is; the document has a `oneOf` of the named objects.
+ * An object that must have exactly one of these members, and the name of the object for each. The operation checks this, because it can
+ * locate the problem; the document has a `oneOf` of the named objects.
  */
 export function alternatives(names: Readonly<Record<string, string>>) {
   return { alternatives: names };
 }
 
-/** As much of a schema as is changed on the way into the document. */
+/** The parts of a schema that change on the way into the document. */
 interface Described extends Readonly<Record<string, unknown>> {
   readonly title?: string;
   readonly alternatives?: Readonly<Record<string, string>>;
@@ -26,11 +26,11 @@ interface Described extends Readonly<Record<string, unknown>> {
   readonly enum?: unknown;
 }
 
-/** Collects the schemas that have a name, so that they are written once. */
+/** Collects named schemas, so that each is written once. */
 export class Components {
   readonly #schemas = new Map<string, unknown>();
 
-  /** What stands in the document where this schema is used: a reference, if it has a name. */
+  /** The schema as the document uses it: a reference if it has a name. */
   use(schema: TSchema): unknown {
     return this.#use(schema as unknown as Described);
   }
@@ -46,7 +46,7 @@ export class Components {
 
   #written({ properties, items, ...rest }: Described): unknown {
     return {
-      // Generators want to know the type of a value even where the list of values shows it.
+      // Generators need the type even if the list of values shows it.
       ...(rest.enum !== undefined && { type: 'string' }),
       ...rest,
       ...(properties !== undefined && {
@@ -81,7 +81,7 @@ export class Components {
   #refer(name: string, schema: unknown): { $ref: string } {
     const known = this.#schemas.get(name);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
-      throw new Error(`two schemas are called ${name}`);
+      throw new Error(`two schemas have the name ${name}`);
     this.#schemas.set(name, schema);
     return { $ref: `#/components/schemas/${name}` };
   }

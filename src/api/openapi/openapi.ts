@@ -1,4 +1,4 @@
-// The OpenAPI document, made from the same operations and schemas that serve.
+// The OpenAPI document, made from the operations and schemas that the gateway uses.
 import type { Operation, Tag } from '../operation.js';
 import { BASE_PATH } from '../operations/hal.js';
 import { PROBLEMS, type ProblemCode } from '../problems.js';
@@ -47,7 +47,7 @@ export interface OpenApiDocument {
   };
 }
 
-/** The interface's, and not the program's. The major number is that of the address. */
+/** The version of the API, not of the program. The major number is that of the address. */
 const INTERFACE_VERSION = '1.0.0';
 
 const TAGS: Readonly<Record<Tag, string>> = {
@@ -58,7 +58,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Events: 'What has changed, in order, so that nobody has to look up everything again and again.',
 };
 
-/** What any operation may answer. */
+/** Problems that any operation may answer with. */
 const ALWAYS: readonly ProblemCode[] = [
   'malformed_request',
   'unauthenticated',
@@ -81,7 +81,7 @@ const OF_FIELDS: readonly ProblemCode[] = [
   'card_number_misplaced',
 ];
 const OF_READING: readonly ProblemCode[] = ['unavailable'];
-/** A deletion takes no body, but one may come. */
+/** A deletion takes no body, but a client may send one. */
 const OF_SENDING: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type', 'not_processed'];
 const OF_BODIES: readonly ProblemCode[] = ['malformed_json', 'card_number_invalid', 'currency_unknown'];
 
@@ -216,7 +216,7 @@ function faultResponses<Services>(
   );
 }
 
-/** The first of its status; of what can be wrong with a field, what can be wrong with one that the operation has. */
+/** The first problem with this status; for field problems, one about a field that the operation has. */
 function refusalOf<Services>(operation: Operation<Services>, [first]: readonly ProblemCode[]): unknown {
   if (first === undefined) throw new Error('a status has no code');
   if (first === 'unauthenticated') return exampleOfRefusal(first, ['header', 'Authorization']);
@@ -285,7 +285,7 @@ function headersOfSuccess(located: boolean): Record<string, unknown> {
   return references([...ON_EVERY_ANSWER, ...(located ? (['Location'] as const) : [])]);
 }
 
-/** Those that an answer with any of these codes may have. */
+/** The headers that an answer with any of these codes may have. */
 function headersOfFaults(codes: readonly ProblemCode[]): Record<string, unknown> {
   const fixed = new Set(codes.flatMap((code) => Object.keys(REFUSAL_HEADERS[code] ?? {})));
   const others = codes.map((code) => OF_FAULTS[code]);
@@ -307,7 +307,7 @@ interface OpenApiLink {
 
 type Parameters = OpenApiLink['parameters'];
 
-/** Where a request named no merchant, there is nothing to take along, and a tool leaves the parameter out. */
+/** If a request named no merchant, tools leave the parameter out. */
 const IN_THE_SAME_VAULT = { merchant_id: '$request.query.merchant_id' };
 const TRANSACTION = { audit: '$response.body#/audit' };
 const CUSTOMER = { customer_id: '$response.body#/id', ...IN_THE_SAME_VAULT };
@@ -332,7 +332,7 @@ const FROM_TOKEN = {
   ...to(CUSTOMER_OF_TOKEN, 'lookUpCustomer'),
 };
 
-/** By the operation that was answered: what may follow, whether this very answer allows it or not. */
+/** By operation: what may follow, whether or not this particular answer allows it. */
 const LINKS: Readonly<Record<string, Readonly<Record<string, OpenApiLink>>>> = {
   createPurchase: FROM_TRANSACTION('createRefund', 'voidTransaction'),
   createPreauthorisation: FROM_TRANSACTION('createCompletion', 'voidTransaction'),

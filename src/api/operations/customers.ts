@@ -1,4 +1,4 @@
-// The customer operations of the interface.
+// The customer operations of the API.
 import type { Customer } from '../../vault/customers.js';
 import { PAGE_LIMIT } from '../limits.js';
 import { operation } from '../operation.js';

@@ -1,4 +1,4 @@
-// Events as they are shown and sent: what each is about is added here, as it was when it happened.
+// Events as clients get them: adds each event's data, as it was when the event happened.
 import { subjectKind } from '../../events/events.js';
 import type { EventBody, FeedEvent } from '../../events/feed.js';
 import { type PastTransaction, type TransactionThen, transactionsThen } from '../../payments/finding/past.js';
@@ -6,23 +6,23 @@ import type { TransactionStatus } from '../../payments/transaction.js';
 import type { Queryable } from '../../postgres/database.js';
 import type { Audit, CustomerId } from '../../values/ids.js';
 import { sydneyTimestamp } from '../../values/time.js';
-import { toldTransaction } from './hal.js';
+import { eventTransaction } from './hal.js';
 import { customerPath, tokenPath } from './vault-access.js';
 
-/** What is written down with an event of the vault: `TOLD_CUSTOMER` and `TOLD_TOKEN` of the vault's statements. */
-interface ToldCustomer {
+/** The data stored with a vault event: `TOLD_CUSTOMER` and `TOLD_TOKEN` of the vault's statements. */
+interface CustomerData {
   readonly name: string;
   readonly reference: string;
 }
 
-interface ToldToken {
+interface TokenData {
   readonly customerId: CustomerId;
   readonly virtualPan: string;
   readonly preferredName: string;
   readonly active: boolean;
 }
 
-/** One statement for all the transactions among them, and none for the rest. */
+/** One statement for all transactions among the events; the rest need none. */
 export async function eventBodies(
   database: Queryable,
   events: readonly FeedEvent[],
@@ -45,7 +45,7 @@ function pastTransaction({ organisationId, subject, type }: FeedEvent): PastTran
   return { organisationId, audit: subject as Audit, status: statusOf(type) };
 }
 
-/** The status that an event of this type tells of. */
+/** The transaction status of an event type. */
 function statusOf(type: string): TransactionStatus {
   return type === 'directdebit.returned'
     ? 'declined'
@@ -53,17 +53,17 @@ function statusOf(type: string): TransactionStatus {
 }
 
 function dataOf(event: FeedEvent, then: TransactionThen | undefined): object {
-  if (then !== undefined) return toldTransaction(then.transaction, then);
+  if (then !== undefined) return eventTransaction(then.transaction, then);
   const { subject: id, merchantId, data } = event;
-  // Whoever reads it may be assigned to another merchant, or to none.
+  // The reader may be assigned to another merchant, or to none.
   const within = `?merchant_id=${merchantId}`;
   if (subjectKind(event.type) === 'customer') {
-    const { name, reference } = JSON.parse(data) as ToldCustomer;
+    const { name, reference } = JSON.parse(data) as CustomerData;
     const self = customerPath(id);
     const _links = { self: { href: self + within }, tokens: { href: `${self}/tokens${within}` } };
     return { id, name, reference, _links };
   }
-  const { customerId, virtualPan, preferredName, active } = JSON.parse(data) as ToldToken;
+  const { customerId, virtualPan, preferredName, active } = JSON.parse(data) as TokenData;
   return {
     id,
     virtual_pan: virtualPan,

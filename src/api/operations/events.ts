@@ -1,4 +1,4 @@
-// The event operation of the interface: what has changed for a merchant, page by page, or as soon as it happens.
+// The event operation of the API: a merchant's changes, page by page, or as soon as they happen.
 import { EVENT_TYPES } from '../../events/events.js';
 import { EventFeed, eventCursors, type FeedPage } from '../../events/feed.js';
 import type { EventWatcher, Waiter } from '../../events/watcher.js';
@@ -23,7 +23,7 @@ import {
   TransactionMerchant,
 } from './transaction-schemas.js';
 
-/** Proxies give up on an answer after a minute, many clients sooner. */
+/** Proxies give up after a minute, many clients sooner. */
 const LONGEST_WAIT_S = 30;
 
 const EventQuery = Type.Object({
@@ -172,8 +172,8 @@ interface Waiting {
 }
 
 /**
- * It has entered before it reads: whatever comes after that wakes it. New events get their positions at the watcher's next look, for all
- * who wait together, and not at each request.
+ * The waiter is registered before reading, so any later event wakes it. New events get positions at the watcher's next poll, for all
+ * waiting requests together.
  */
 async function waitForEvents(waiter: Waiter, { after, read, limitMs, gone }: Waiting): Promise<FeedPage> {
   const untilMs = performance.now() + limitMs;

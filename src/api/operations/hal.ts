@@ -1,4 +1,4 @@
-// Transactions on their way out: the response objects and their links.
+// Transactions as responses, with their links.
 
 import type { Merchant } from '../../organisations/users/callers.js';
 import { completableCents, refundableCents, voidable } from '../../payments/target-rules.js';
@@ -14,7 +14,7 @@ import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../../values/text.js';
 import { sydneyTimestamp } from '../../values/time.js';
 import type { CreatedTransaction, LookedUpTransaction } from './transaction-schemas.js';
 
-/** The major version is part of every address. */
+/** Every address contains the major version. */
 export const BASE_PATH = '/v1';
 
 export function transactionPath(audit: Audit): string {
@@ -31,10 +31,10 @@ const GATEWAY_MESSAGES: Readonly<Record<GatewayStatusCode, string>> = {
   [GATEWAY_STATUS.unknown]: 'Not known yet; being resolved',
 };
 
-/** What a transaction's merchant has to do with what is shown of it. */
+/** The parts of a merchant that affect how its transactions are shown. */
 type OfMerchant = Pick<Merchant, 'mode' | 'cardDays'>;
 
-/** A creating response: without the `transaction` object. */
+/** The response to a creating request, without the `transaction` object. */
 export function createdTransaction(
   transaction: Transaction,
   merchant: OfMerchant,
@@ -76,8 +76,8 @@ export function lookedUpTransaction(
   };
 }
 
-/** In an event: without its payment method, and without what could be done with it, which is past by the time it is read. */
-export function toldTransaction(transaction: Transaction, merchant: Pick<Merchant, 'mode'>) {
+/** For an event: without the payment method, and without the possible operations, which may have changed by the time it is read. */
+export function eventTransaction(transaction: Transaction, merchant: Pick<Merchant, 'mode'>) {
   const { targetAudit } = transaction;
   const directdebit_mode = directdebitMode(transaction);
   return {
@@ -129,7 +129,7 @@ function statusOf(transaction: Transaction): CreatedTransaction['status'] {
   };
 }
 
-/** What can be done with a transaction next. */
+/** What can be done next with a transaction. */
 interface Allowed {
   readonly completableCents: number | undefined;
   readonly refundableCents: number | undefined;
@@ -154,7 +154,7 @@ function linksOf({ audit, targetAudit }: Transaction, allowed: Allowed): Created
   return links;
 }
 
-/** Those of the request; and of play money, that it is. */
+/** The request's KVPs, and a note for play money. */
 function kvpsOf({ kvps }: Transaction, { mode }: Pick<Merchant, 'mode'>): Record<string, string> {
   const prefixed: Record<string, string> = {};
   for (const key in kvps) prefixed[KVP_REQUEST_PREFIX + key] = kvps[key] as string;
@@ -162,7 +162,7 @@ function kvpsOf({ kvps }: Transaction, { mode }: Pick<Merchant, 'mode'>): Record
   return prefixed;
 }
 
-/** And what the links allow: how much, and until when. */
+/** Adds the limits of the links: how much, and until when. */
 function withAllowances(
   kvps: Record<string, string>,
   transaction: Transaction,

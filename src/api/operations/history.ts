@@ -63,7 +63,7 @@ const TransactionList = Type.Object(
   { title: 'TransactionList', ...OPEN },
 );
 
-/** The microsecond since 1970 at which a page ended. */
+/** The end of a page, in microseconds since 1970. */
 const PLACES = /^[0-9]{1,16}$/;
 
 export function filterOf(query: Static<typeof HistoryQuery>): HistoryFilter {

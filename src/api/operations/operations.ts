@@ -1,4 +1,4 @@
-// Every operation of the interface, and the addresses that they make.
+// Every operation of the API, and the addresses that they make.
 import { Addresses } from '../addresses.js';
 import type { Operation } from '../operation.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';

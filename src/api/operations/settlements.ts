@@ -1,4 +1,4 @@
-// Settlement reports of the interface: what a day comes to for the merchants of the caller.
+// The settlement operations of the API: the totals of a day for the caller's merchants.
 import { permittedMerchant } from '../../organisations/users/callers.js';
 import { SETTLING_TYPES, type SettlementReport, type SettlementReports } from '../../settlement/report.js';
 import { DAY_PATTERN, SETTLEMENT_CLOSE, sydneyInstant, sydneyTimestamp } from '../../values/time.js';

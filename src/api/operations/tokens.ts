@@ -1,4 +1,4 @@
-// The token operations of the interface.
+// The token operations of the API.
 import { BankAccount } from '../../values/bank-account.js';
 import { CardNumber, isVirtualPan, parseExpiry } from '../../values/card.js';
 import type { CustomerId } from '../../values/ids.js';
@@ -44,7 +44,7 @@ function tokenObject(token: Token, customerId: CustomerId, { suffix }: Access): 
   };
 }
 
-/** Exactly one account type, and a card that is one: a virtual PAN cannot stand for itself. */
+/** Exactly one account type, and a real card: a virtual PAN cannot be stored again. */
 function reviewAccount(body: unknown, problems: Problem[]): Problem[] {
   return [...problems, ...accountProblems(body)];
 }
@@ -75,7 +75,7 @@ function accountOf({ general_creditcard: card, general_bankaccount: bank }: Acco
     const expiry = parseExpiry(card['CARD.EXPIRY']);
     if (expiry === undefined) throw new Error('the expiry date was not checked');
     const number = new CardNumber(card['CARD.PAN']);
-    // The request keeps its body until it is answered.
+    // Masked, because the request keeps its body until it is answered.
     card['CARD.PAN'] = number.mask;
     return { type: 'general_creditcard', number, expiry, name: card['CARD.NAME'] };
   }

@@ -1,4 +1,4 @@
-// The shapes of transactions on the wire.
+// The schemas of transactions.
 import { CARD_NUMBER_PATTERN, CVV_PATTERN, EXPIRY_PATTERN } from '../../values/card.js';
 import type { Audit } from '../../values/ids.js';
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from '../../values/money.js';
@@ -115,7 +115,7 @@ export const PaymentBody = body('PaymentRequest', {
   amount_details: AmountDetails,
   payment_method: PaymentMethod,
 });
-/** Nothing can be held on a bank account. */
+/** Bank accounts have no preauthorisations. */
 export const CardPaymentBody = body('PreauthorisationRequest', {
   reference: Reference,
   amount_details: AmountDetails,

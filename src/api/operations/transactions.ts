@@ -1,4 +1,4 @@
-// The transaction operations of the interface: from the wire to a command, and back.
+// The transaction operations of the API: from a request to a command, and back.
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../clock/clock.js';
 import { actingMerchant, permittedMerchant } from '../../organisations/users/callers.js';
@@ -31,13 +31,13 @@ import {
 
 const EXPIRY_DATE = [...CREDITCARD, 'expiry_date'];
 
-/** What the schema cannot say about the payment method. */
+/** Rules about the payment method that a schema cannot express. */
 function reviewMethod(kind: DirectCommand['operation'], body: unknown, problems: Problem[]): Problem[] {
   const { payment_method: method, amount_details: amount } =
     (body as Partial<PaymentBody> | null | undefined)?.transaction ?? {};
   if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
   const { creditcard, bankaccount } = method;
-  // That a card is missing is said below, in the words that fit.
+  // A missing card is reported below, with a better message.
   const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CREDITCARD));
   return [
     ...reviewExpiry(creditcard, creditcard === undefined ? others : problems),
@@ -61,7 +61,7 @@ function methodProblems(
   ];
 }
 
-/** Those of an amount that is one at all: of what was sent nothing is known yet. */
+/** Checks the amount only if it is one: nothing about the body is known yet. */
 function bankProblems(amount: { total_amount?: unknown; currency?: unknown } | null | undefined): Problem[] {
   const { total_amount: total, currency } = amount ?? {};
   const reasons = becsFaults({
@@ -93,15 +93,15 @@ function methodOf({ creditcard, bankaccount }: PaymentBody['transaction']['payme
   const expiry = parseExpiry(expiry_date ?? '');
   if (expiry === undefined) throw new Error('the expiry date was not checked');
   const card = { number: new CardNumber(pan), expiry, ...(cvv !== undefined && { cvv: new Cvv(cvv) }) };
-  // The request keeps its body until it is answered. What stood there was a text, which nothing can erase: nobody keeps it.
+  // The request keeps its body until it is answered. A string cannot be erased, so the reference to it is dropped.
   creditcard.pan = card.number.mask;
   if (card.cvv !== undefined) creditcard.cvv = card.cvv.mask;
   return { kind: 'card', card };
 }
 
-/** KVPs are kept and given back, and nothing is computed with them. Their keys lose the gateway's prefix. */
+/** KVPs are stored and returned, and not used otherwise. The gateway's prefix is stripped from keys. */
 function kvpsOf(sent: Readonly<Record<string, string>> | undefined): Kvps {
-  // Without a prototype: a key may have any name.
+  // No prototype, because a key may have any name.
   const kvps: Record<string, string> = Object.create(null);
   for (const key in sent) {
     kvps[bareKvpKey(key)] = sent[key] as string;
@@ -109,12 +109,12 @@ function kvpsOf(sent: Readonly<Record<string, string>> | undefined): Kvps {
   return kvps;
 }
 
-/** What the schema cannot say about them: one key in two spellings, of which only one could be kept. */
+/** Reports one key in two spellings, of which only one could be kept. */
 function reviewKvps(body: unknown, problems: Problem[]): Problem[] {
   const kvps = (body as { kvps?: unknown } | null | undefined)?.kvps;
   if (typeof kvps !== 'object' || kvps === null) return problems;
   const keys = Object.keys(kvps);
-  // Too many are refused for their number alone.
+  // Too many KVPs are refused for their number alone.
   if (keys.length > KVPS_AT_MOST || !keys.some((key) => key.startsWith(KVP_REQUEST_PREFIX))) return problems;
   const seen = new Set(keys.filter((key) => !key.startsWith(KVP_REQUEST_PREFIX)));
   const again = keys.filter((key) => {
@@ -151,7 +151,7 @@ const OF_CREATION: readonly ProblemCode[] = [
   'acquirer_timeout',
 ];
 
-/** What every command is made of. */
+/** The part that all commands have. */
 function commonOf({
   caller,
   address,
@@ -159,7 +159,8 @@ function commonOf({
   inFlight,
   body,
 }: CheckedRequest<unknown, unknown, AnyBody>) {
-  if (inFlight === undefined) throw new Error('a request that creates a transaction is not announced');
+  if (inFlight === undefined)
+    throw new Error('a request that creates a transaction is not registered in flight');
   const merchant = actingMerchant(caller, body.merchant.id);
   inFlight.merchantId = merchant.id;
   return {
@@ -345,7 +346,7 @@ export const TRANSACTION_OPERATIONS = [
       const key = { organisationId: caller.organisationId, merchantId: merchant.id, correlationId };
       const look = () => lookup.byCorrelationId({ nowMs, ...key });
       const prove = () => lookup.provenByCorrelationId({ nowMs, ...key });
-      // Whoever reads "nothing" pays again: what has been received by now must not be processed after that.
+      // A client that reads "nothing" pays again: requests received by now must not be processed after that.
       const found = (await look()) ?? (await searchFence.findOrFence(key, { look, prove }));
       return {
         status: 200,

@@ -1,4 +1,4 @@
-// Which vault a request is for, and the links that all vault operations share.
+// Finds the vault of a request, and makes the links that all vault operations share.
 import { actingMerchant, type Merchant, permittedMerchant } from '../../organisations/users/callers.js';
 import type { CustomerId } from '../../values/ids.js';
 import type { Customers, VaultAccess } from '../../vault/customers.js';
@@ -26,7 +26,7 @@ export function accessOf(request: VaultRequest): Access {
   return accessTo(permittedMerchant(request.caller, namedMerchant(request)), request);
 }
 
-/** For what creates or changes something. */
+/** For operations that create or change something. */
 export function accessToChange(request: VaultRequest): Access {
   return accessTo(actingMerchant(request.caller, namedMerchant(request)), request);
 }

@@ -1,4 +1,4 @@
-// The shapes of customers and tokens on the wire.
+// The schemas of customers and tokens.
 
 import { CARD_NUMBER_PATTERN, EXPIRY_PATTERN } from '../../values/card.js';
 import type { CustomerId, TokenId } from '../../values/ids.js';

@@ -185,6 +185,6 @@ function asBackupError(error: unknown, folder: string): Error {
   }
   const { message } = error as Error;
   return /terminated|Connection/i.test(message)
-    ? new BackupError('PostgreSQL has ended while it was backed up; what was written is removed')
+    ? new BackupError('PostgreSQL stopped during the backup; what was written is removed')
     : cannot(`the backup in ${folder} could not be made`, error);
 }

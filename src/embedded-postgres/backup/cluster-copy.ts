@@ -53,7 +53,7 @@ export class ClusterCopy {
     const names = (await readdir(join(this.from, 'pg_wal'))).sort();
     const needed = names.filter((name) => SEGMENT.test(name) && name >= first && name <= last);
     if (needed[0] !== first || needed.at(-1) !== last) {
-      throw new BackupError('the log that the backup needs is not there any more');
+      throw new BackupError('the WAL that the backup needs has been removed');
     }
     const histories = names.filter((name) => HISTORY.test(name));
     for (const name of [...needed, ...histories]) await this.#copy(`pg_wal/${name}`, false);
@@ -84,7 +84,7 @@ export class ClusterCopy {
 
   /** If the server has removed a file in the meantime, replaying the WAL removes it too. */
   async #copy(path: string, mayBeGone: boolean): Promise<void> {
-    if (this.reports.isServerGone()) throw new BackupError('PostgreSQL has ended while it was backed up');
+    if (this.reports.isServerGone()) throw new BackupError('PostgreSQL stopped during the backup');
     const source = await open(join(this.from, path), 'r').catch((error) => {
       if (mayBeGone && errorCode(error) === 'ENOENT') return undefined;
       throw error;

@@ -40,6 +40,6 @@ export class DiskWatch {
     if (this.#fullSinceMs === undefined) return;
     const seconds = Math.round((performance.now() - this.#fullSinceMs) / 100) / 10;
     this.#fullSinceMs = undefined;
-    this.log.warn({ seconds }, 'the disk of the database has room again');
+    this.log.warn({ seconds }, 'the disk of the database has space again');
   }
 }

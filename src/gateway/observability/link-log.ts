@@ -3,17 +3,17 @@ import type { Logger } from 'pino';
 import type { ConfiguredParts } from '../../acquirers/configured.js';
 import { reasonOf } from '../database/connection.js';
 
-type Told = Pick<ConfiguredParts, 'onNews' | 'onLineNews' | 'onAlarm' | 'onUnmade' | 'onTrace'>;
+type Told = Pick<ConfiguredParts, 'onConnectionEvent' | 'onLineEvent' | 'onAlarm' | 'onUnmade' | 'onTrace'>;
 
 export function linkLog(log: Logger): Told {
   return {
-    onNews: (link, news) => {
+    onConnectionEvent: (link, news) => {
       const { connection } = news;
       if (news.kind === 'lost')
         log.error({ link, connection, reason: news.reason }, 'connection to acquirer lost; connecting again');
       else log.warn({ link, connection, attempts: news.attempts }, 'connection to acquirer back');
     },
-    onLineNews: (link, news) => {
+    onLineEvent: (link, news) => {
       if (news.kind === 'down')
         log.error({ link, reason: news.reason }, 'acquirer link down, payments over it are not sent');
       else if (news.afterSeconds === undefined) log.info({ link }, 'acquirer link signed on');
@@ -27,7 +27,7 @@ export function linkLog(log: Logger): Told {
       }
       if (alarm.kind === 'unexplained approvals') {
         const { count } = alarm;
-        log.warn({ link, count }, 'acquirer sent approvals that nobody waits for');
+        log.warn({ link, count }, 'acquirer sent approvals that nothing was waiting for');
         return;
       }
       const { reference, responseCode: response_code } = alarm;

@@ -36,12 +36,12 @@ const FRESH_MS = 2_000;
 const KEYS_FRESH_MS = 60_000;
 
 export class StoredFigures {
-  readonly #payments: Kept;
-  readonly #keys: Kept;
+  readonly #payments: CachedFigures;
+  readonly #keys: CachedFigures;
 
   constructor(database: Queryable, links: Pick<AcquirerLinks, 'names'>) {
-    this.#payments = new Kept(FRESH_MS, () =>
-      soon(database, async (connection) => ({
+    this.#payments = new CachedFigures(FRESH_MS, () =>
+      withShortTimeout(database, async (connection) => ({
         ...inDoubtFigures(
           (await connection.query<InDoubtRow>(IN_DOUBT_FIGURES, [MOST_ROWS])).rows,
           links.names,
@@ -49,8 +49,8 @@ export class StoredFigures {
         ...webhookFigures((await connection.query<WebhookRow>(WEBHOOK_FIGURES, [MOST_ROWS])).rows[0]),
       })),
     );
-    this.#keys = new Kept(KEYS_FRESH_MS, () =>
-      soon(database, async (connection) =>
+    this.#keys = new CachedFigures(KEYS_FRESH_MS, () =>
+      withShortTimeout(database, async (connection) =>
         keyFigures((await connection.query<KeyRow>(KEY_FIGURES, [MOST_KEYS])).rows[0]),
       ),
     );
@@ -65,7 +65,7 @@ export class StoredFigures {
 }
 
 /** Read once for all scrapes within a time. */
-class Kept {
+class CachedFigures {
   #figures: Figures | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<Figures> | undefined;
@@ -79,7 +79,7 @@ class Kept {
     if (this.#figures !== undefined && performance.now() - this.#readAtMs < this.freshMs)
       return this.#figures;
     // One at a time, even if one hangs.
-    this.#reading ??= this.#readAnew();
+    this.#reading ??= this.#readAgain();
     return withinDeadline<Figures | undefined>(
       () => this.#reading as Promise<Figures>,
       PATIENCE_MS,
@@ -87,7 +87,7 @@ class Kept {
     );
   }
 
-  async #readAnew(): Promise<Figures> {
+  async #readAgain(): Promise<Figures> {
     try {
       // guard(metrics: what was read from a database that is away is not shown): this.#figures = undefined; ⏎ const figures = await this.read( ⇒ const before = this.#figures; ⏎ const figures = await this.read().catch(() => before as Figures
       this.#figures = undefined;
@@ -102,7 +102,10 @@ class Kept {
 }
 
 /** With a short statement timeout. */
-function soon(database: Queryable, read: (connection: Queryable) => Promise<Figures>): Promise<Figures> {
+function withShortTimeout(
+  database: Queryable,
+  read: (connection: Queryable) => Promise<Figures>,
+): Promise<Figures> {
   return database.transaction(async (connection) => {
     await connection.query(LITTLE_TIME);
     return read(connection);

@@ -1,12 +1,12 @@
-// The figures of one or several processes as one text for Prometheus. Each part of the gateway counts for itself: prom-client's metrics
-// would have to be told of every value when it happens, which costs a payment several times as much.
+// The metrics of one or several processes as one text for Prometheus. Each part of the gateway counts for itself: prom-client would have
+// to be called for every value, which costs a payment several times as much.
 import { type Buckets, type Figures, METRICS, type Metric, type MetricKey, type Series } from './metrics.js';
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 const KEYS = Object.keys(METRICS) as MetricKey[];
 
-/** One text. What no process speaks of is not in it. */
+/** One text. Metrics that no process reports are left out. */
 export function exposition(figures: readonly Figures[]): string {
   const together = merged(figures);
   const texts = KEYS.flatMap((key) => {
@@ -16,7 +16,7 @@ export function exposition(figures: readonly Figures[]): string {
   return `${texts.join('\n\n')}\n`;
 }
 
-/** As if they were those of one process. */
+/** Merges them as if they were of one process. */
 export function merged(figures: readonly Figures[]): Figures {
   if (figures.length === 1) return figures[0] as Figures;
   const together: { [Key in MetricKey]?: Series[] } = {};
@@ -32,7 +32,7 @@ export function merged(figures: readonly Figures[]): Figures {
   return together;
 }
 
-/** What stays true of a process that has ended: what it has counted. */
+/** What remains valid of a process that has ended: its counters. */
 export function lasting(figures: Figures): Figures {
   return Object.fromEntries(
     KEYS.filter((key) => METRICS[key].kind !== 'gauge' && figures[key] !== undefined).map((key) => [

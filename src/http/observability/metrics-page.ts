@@ -1,16 +1,16 @@
-// The page `/metrics`: the figures of all processes, for whoever has the token, where there is one.
+// The page `/metrics`: the metrics of all processes, protected by the token if there is one.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Page, type PageAnswer, said } from '../operators-listener.js';
 import { CONTENT_TYPE, exposition } from './exposition.js';
 import type { Figures } from './metrics.js';
 
-/** Those of every process, as they are now. */
+/** The current metrics of every process. */
 export type Gather = () => Promise<readonly Figures[]>;
 
 export function metricsPage(gather: Gather, token: string | undefined): Page {
   let underWay: Promise<string> | undefined;
-  /** Several who ask at once share one look. */
+  /** Simultaneous requests share one collection. */
   const text = () => {
     underWay ??= gather()
       .then(exposition)
@@ -37,7 +37,7 @@ function isBearerOf({ headers }: IncomingMessage, token: string): boolean {
   return timingSafeEqual(digestOf(sent), digestOf(token));
 }
 
-/** Of one length, however long what was sent is. */
+/** Digests have equal lengths, whatever was sent. */
 function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }

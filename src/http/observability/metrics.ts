@@ -1,12 +1,12 @@
-// Every metric there is: its name, what it means, its labels, and what the figures of several processes make together. None is labelled
-// by merchant, customer or anything else that a client chooses.
+// Every metric: name, meaning, labels, and how values of several processes are combined. No label is chosen by a client, such as a
+// merchant or customer.
 
 export interface Metric {
   readonly name: string;
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
-  /** Of the figures of several processes. Counters and histograms are added up. */
+  /** How values of several processes are combined. Counters and histograms are added up. */
   readonly across: 'sum' | 'max' | 'min';
 }
 
@@ -221,15 +221,15 @@ export const METRICS = {
 
 export type MetricKey = keyof typeof METRICS;
 
-/** Of a histogram: how many for each bound, not added up, and one more for what lies beyond all of them. */
+/** A histogram: the count for each bound, not cumulative, and one for values beyond the last bound. */
 export interface Buckets {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
   readonly sum: number;
 }
 
-/** The values of the labels, in their order, and the figure. */
+/** The label values in order, and the value. */
 export type Series = readonly [labels: readonly string[], value: number | Buckets];
 
-/** What a process has to say. It goes from one process to another as JSON. */
+/** The metrics of a process, passed between processes as JSON. */
 export type Figures = { readonly [Key in MetricKey]?: readonly Series[] };

@@ -50,7 +50,7 @@ type WithKey = Doing<{ key(): Promise<CredentialKey> }>;
 
 export interface DemoFollowing {
   /** Before a user gets another secret: how to write that into the demo's file, if the file has the secret before. */
-  demoToFollow(username: string): Promise<((password: string) => Promise<string>) | undefined>;
+  demoFileToUpdate(username: string): Promise<((password: string) => Promise<string>) | undefined>;
 }
 
 export const USERS = {
@@ -193,7 +193,7 @@ export const USERS = {
         { database, actor, means }: WithKey & Doing<DemoFollowing>,
         { username, ...rotation },
       ): Promise<UserWithSecret & { readonly demoFile?: string }> => {
-        const follow = await means.demoToFollow(username);
+        const follow = await means.demoFileToUpdate(username);
         const rotated = await rotateSecret(database, actor, await means.key(), username, rotation);
         const demoFile = await follow?.(rotated.password);
         return { ...rotated, ...(demoFile !== undefined && { demoFile }) };

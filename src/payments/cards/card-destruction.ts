@@ -70,7 +70,7 @@ export class CardDestruction {
   #addAtMs = 0;
   /** When there was last nothing left to do. */
   #doneMs = performance.now();
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #warnedMs = Number.NEGATIVE_INFINITY;
   #clocksApartMs: number | undefined;
   /** How far the machine's clock was ahead of the monotonic clock. */
   #aheadMs = Date.now() - performance.now();
@@ -92,19 +92,19 @@ export class CardDestruction {
       this.#addAtMs = begunMs + ADD_EVERY_MS;
     }
     do {
-      if (await this.#nothingLeft()) {
+      if (await this.#reviewNext()) {
         this.#doneMs = performance.now();
         return;
       }
     } while (performance.now() - begunMs < RUN_MS);
     const behindMs = performance.now() - this.#doneMs;
-    if (behindMs < BEHIND_MS || performance.now() - this.#toldMs < BEHIND_MS) return;
-    this.#toldMs = performance.now();
+    if (behindMs < BEHIND_MS || performance.now() - this.#warnedMs < BEHIND_MS) return;
+    this.#warnedMs = performance.now();
     this.events.onBehind(Math.round(behindMs / BEHIND_MS));
   }
 
   /** Reviews one merchant. True when none is due, or another process is reviewing. */
-  async #nothingLeft(): Promise<boolean> {
+  async #reviewNext(): Promise<boolean> {
     const { rows: looks } = await this.database.query<{ due: boolean; nowMs: number }>(LOOK_FOR_CARD_REVIEW);
     const [look] = looks;
     // guard(card destruction: clocks that differ are told of, though nothing is due): look === undefined || this.#clocksApart(look.nowMs) || !look ⇒ !look?
@@ -118,7 +118,7 @@ export class CardDestruction {
         if (!rows[0]?.locked || this.#clocksApart(rows[0].nowMs)) return true;
         [owner] = (await connection.query<CardOwner>(NEXT_CARD_REVIEW)).rows;
         if (owner === undefined) return true;
-        await takeTurn(connection, owner);
+        await reviewMerchant(connection, owner);
         return false;
       });
     } catch (error) {
@@ -152,15 +152,15 @@ export class CardDestruction {
     }
     const nowMs = performance.now();
     this.#clocksApartMs ??= nowMs;
-    if (nowMs - this.#clocksApartMs >= CLOCKS_AGREE_AFTER_MS && nowMs - this.#toldMs >= BEHIND_MS) {
-      this.#toldMs = nowMs;
+    if (nowMs - this.#clocksApartMs >= CLOCKS_AGREE_AFTER_MS && nowMs - this.#warnedMs >= BEHIND_MS) {
+      this.#warnedMs = nowMs;
       this.events.onClocksApart(Math.round(apartMs / 1_000));
     }
     return true;
   }
 }
 
-async function takeTurn(connection: Queryable, owner: CardOwner): Promise<void> {
+async function reviewMerchant(connection: Queryable, owner: CardOwner): Promise<void> {
   const { organisationId, merchantId } = owner;
   const cards = new Set<number>();
   let more = false;

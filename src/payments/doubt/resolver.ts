@@ -84,12 +84,12 @@ const BATCH = 50;
 
 export class Resolver {
   readonly #deadProcesses: DeadProcesses;
-  readonly #due: Due;
-  readonly #again: ReversalsAgain;
+  readonly #queue: ResolverQueue;
+  readonly #repeatedReversals: RepeatedReversals;
 
   constructor(private readonly parts: ResolverParts) {
-    this.#due = new Due(parts.database);
-    this.#again = new ReversalsAgain(parts);
+    this.#queue = new ResolverQueue(parts.database);
+    this.#repeatedReversals = new RepeatedReversals(parts);
     this.#deadProcesses = new DeadProcesses(parts.database, parts.process, parts.deadlineMs);
   }
 
@@ -97,7 +97,7 @@ export class Resolver {
   async run(): Promise<number> {
     // Due transactions come first: no trouble with dead processes can delay them.
     const due = await this.#resolveDue();
-    await this.#again.run();
+    await this.#repeatedReversals.run();
     // guard(dead processes: what they left is handed over): await this.#deadProcesses.handOver() ⇒ 0
     const handedOver = await this.#deadProcesses.handOver();
     return handedOver > 0 ? due + (await this.#resolveDue()) : due;
@@ -110,7 +110,7 @@ export class Resolver {
     for (;;) {
       // Long enough for an inquiry and a reversal; after that another resolver may try.
       const leaseMs = DEADLINES_OF_AN_ATTEMPT * deadlineMs;
-      const rows = await this.#due.take(BATCH, leaseMs);
+      const rows = await this.#queue.take(BATCH, leaseMs);
       await Promise.all(
         rows.map(async ({ targetAudit, completableUntilMs, ...row }) => {
           const doubt: Doubt = {
@@ -201,7 +201,7 @@ const FIND_EVERY_MS = 300_000;
  * Takes the transactions that are due. On one server that is one statement. With distributed transactions, only organisations
  * with something in doubt are queried: a run that finds nothing reads one local row.
  */
-class Due {
+class ResolverQueue {
   #findAtMs = 0;
 
   constructor(private readonly database: Database) {}
@@ -339,7 +339,7 @@ type Reversed = Ordered &
  * Repeats a reversal when the acquirer approves after it. The transaction stays decided: nothing was charged, and this makes it
  * true.
  */
-class ReversalsAgain {
+class RepeatedReversals {
   constructor(private readonly parts: ResolverParts) {}
 
   async run(): Promise<void> {

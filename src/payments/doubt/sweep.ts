@@ -19,7 +19,7 @@ interface Found {
   readonly audits: readonly number[];
 }
 
-interface Turn extends Found {
+interface SweptOrganisation extends Found {
   readonly swept: number;
 }
 
@@ -40,17 +40,17 @@ export class Sweep {
     this.#asked = true;
     await this.database.query(BEGIN_SWEEP);
     for (let left = AUDITS; left > 0; ) {
-      const turn = await this.database.transaction((connection) => this.#takeTurn(connection, left));
-      if (turn === undefined) {
+      const swept = await this.database.transaction((connection) => this.#sweepNext(connection, left));
+      if (swept === undefined) {
         this.#restUntilMs = performance.now() + REST_MS;
         return;
       }
-      if (turn.audits.length > 0) this.onFound(turn);
-      left -= turn.swept + ORGANISATION;
+      if (swept.audits.length > 0) this.onFound(swept);
+      left -= swept.swept + ORGANISATION;
     }
   }
 
-  async #takeTurn(connection: Queryable, most: number): Promise<Turn | undefined> {
+  async #sweepNext(connection: Queryable, most: number): Promise<SweptOrganisation | undefined> {
     const { rows } = await connection.query<{ organisationId: OrganisationId; upTo: number }>(NEXT_TO_SWEEP);
     const [next] = rows;
     if (next === undefined) return undefined;

@@ -159,7 +159,7 @@ function endingOf({ kind }: Answer, { targetAudit }: Intent): Ending {
   if (kind === 'unknown') return 'failed';
   // guard(breakers: a decline is an answer): return ' ⇒ return kind === 'declined' ? 'failed' : '
   if (kind !== 'not_sent') return 'answered';
-  return targetAudit === undefined ? 'failed' : 'untold';
+  return targetAudit === undefined ? 'failed' : 'neutral';
 }
 
 /** The link of that name, if it is open and this merchant may use it. */

@@ -44,7 +44,7 @@ export async function journalLostTime(connection: Queryable, actor: string, lost
 }
 
 /** Journals the entries that waited for the key. Any number of processes may do it. */
-export function journalWhatWaited(database: Queryable): Promise<void> {
+export function journalDeferredLostTime(database: Queryable): Promise<void> {
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<LostTime & { notedBy: string }>(TAKE_UNJOURNALLED);
     for (const { notedBy, ...lost } of rows) {

@@ -60,7 +60,7 @@ export const MOVE_AHEAD: Statement = {
  * For a process ($1) that has just started: when another process last used this database, and whether the server was up then. A
  * promoted standby was up; a restored server was started later.
  */
-export const LAST_TRACE: Statement = {
+export const LAST_ACTIVITY: Statement = {
   name: '',
   text: `
     SELECT coalesce(pg_postmaster_start_time() < heartbeat.seen_at, false) AS "wasFollowing",

@@ -13,7 +13,7 @@ import {
   FINISHED,
   HEARTBEAT,
   HELD,
-  LAST_TRACE,
+  LAST_ACTIVITY,
   LEASE_AUDITS,
   MOVE_AHEAD,
   REGISTER_PROCESS,
@@ -44,7 +44,7 @@ interface HeartbeatRow extends Omit<HeartbeatReply, 'clocksApartMs'> {
   readonly goneBack: boolean;
 }
 
-interface LastTrace {
+interface LastActivity {
   readonly wasFollowing: boolean;
   readonly lostFrom: string | null;
 }
@@ -194,8 +194,8 @@ export class ProcessRegistry {
     if (this.#confirmed !== undefined && !this.#wasForgotten)
       // guard(lost time: a process that misses its own heartbeat notes it): row.lostHeartbeat ? row.lastSeenAt : ⇒
       return row.lostHeartbeat ? row.lastSeenAt : undefined;
-    const { rows } = await this.database.query<LastTrace>(LAST_TRACE, [this.#id]);
-    const { wasFollowing, lostFrom } = rows[0] as LastTrace;
+    const { rows } = await this.database.query<LastActivity>(LAST_ACTIVITY, [this.#id]);
+    const { wasFollowing, lostFrom } = rows[0] as LastActivity;
     // guard(lost time: a process that starts on a server that went back notes it): && !this.#wasForgotten ⇒ || lostFrom !== undefined
     return wasFollowing && !this.#wasForgotten ? undefined : lostFrom;
   }

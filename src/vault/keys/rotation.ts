@@ -23,7 +23,7 @@ import {
   MERCHANTS_WITH_KEYS,
   RESEALED,
 } from './rotation.sql.js';
-import { type SealedRow, type SealedRows, type SealOwner, taking } from './sealed-rows.js';
+import { locked, type SealedRow, type SealedRows, type SealOwner } from './sealed-rows.js';
 
 export interface RotationProgress {
   readonly merchantId: MerchantId;
@@ -100,11 +100,11 @@ export class Rotation {
     // The remaining rows did not open. This was not an interrupted rotation.
     const again = !fresh && resealed.rows === 0 && resealed.broken > 0;
     if (!again) return resealed;
-    return this.#rotateAnew(owner, version, isDue, tell);
+    return this.#rotateAgain(owner, version, isDue, tell);
   }
 
   /** Although something is left under an older version: its seals are broken. */
-  async #rotateAnew(
+  async #rotateAgain(
     owner: SealOwner,
     version: number,
     isDue: (newest: DataKeyRow) => boolean,
@@ -219,7 +219,7 @@ export class Rotation {
     const { organisationId, merchantId } = owner;
     return this.parts.database.transaction(async (connection) => {
       const values = [organisationId, merchantId, key.version, BATCH, after, broken];
-      const { rows } = await connection.query<SealedRow>(taking(kind.page), values);
+      const { rows } = await connection.query<SealedRow>(locked(kind.page), values);
       const resealed: { row: number; sealed: Buffer }[] = [];
       for (const taken of rows) {
         const place = kind.place(owner, taken);

@@ -32,7 +32,7 @@ export interface SealedRows {
 }
 
 /** The same, locked. Rows that another rotation or a request has locked are left to it, or to the next pass. */
-export function taking({ name, text }: Statement): Statement {
+export function locked({ name, text }: Statement): Statement {
   // guard(rotation: tokens are locked while they are sealed anew): FOR NO KEY UPDATE SKIP LOCKED ⇒
   return { name: `take-${name}`, text: `${text} FOR NO KEY UPDATE SKIP LOCKED` };
 }

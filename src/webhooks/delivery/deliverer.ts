@@ -14,11 +14,11 @@ import {
   TAKE,
   WANTED,
 } from './delivery.sql.js';
+import { EndpointRun, type EndpointRunParts } from './endpoint-run.js';
 import { longestPauseMs } from './schedule.js';
 import type { Sender } from './sender.js';
-import { Turn, type TurnParts } from './turn.js';
 
-export interface DelivererParts extends Omit<TurnParts, 'leaseMs' | 'stopping' | 'aborted'> {
+export interface DelivererParts extends Omit<EndpointRunParts, 'leaseMs' | 'stopping' | 'aborted'> {
   readonly feed: Pick<EventFeed, 'readMerchantAfter' | 'newestPosition'>;
   readonly sender: Sender;
   readonly watcher: Pick<EventWatcher, 'onAdvance'>;
@@ -28,8 +28,8 @@ export interface DelivererParts extends Omit<TurnParts, 'leaseMs' | 'stopping' |
 /** A lease outlasts two attempts. */
 const LEASE_SPARE_MS = 5_000;
 /** How many endpoints are served at once, in total and per organisation. */
-const MOST_TURNS = 128;
-const MOST_TURNS_OF_ORGANISATION = 16;
+const MOST_RUNS = 128;
+const MOST_RUNS_OF_ORGANISATION = 16;
 /** How often to check for a first endpoint. */
 const IDLE_MS = 2_000;
 const STOP_WITHIN_MS = 2_000;
@@ -39,11 +39,11 @@ const MEND_EVERY_MS = 600_000;
 const LOOKS_BACK = 4;
 
 export class Deliverer {
-  readonly #turns = new Map<
+  readonly #runs = new Map<
     number,
     { readonly organisationId: OrganisationId; readonly ended: Promise<void> }
   >();
-  readonly #turnParts: TurnParts;
+  readonly #runParts: EndpointRunParts;
   /** The feed's positions at the last polls. */
   readonly #seen: number[] = [];
   #newest = 0;
@@ -57,7 +57,7 @@ export class Deliverer {
 
   constructor(private readonly parts: DelivererParts) {
     const leaseMs = 2 * parts.timeoutMs + LEASE_SPARE_MS;
-    this.#turnParts = {
+    this.#runParts = {
       ...parts,
       leaseMs,
       stopping: () => this.#stopping,
@@ -93,7 +93,7 @@ export class Deliverer {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#stopListening?.();
-    const ended = Promise.all([...this.#turns.values()].map((turn) => turn.ended));
+    const ended = Promise.all([...this.#runs.values()].map((run) => run.ended));
     const abort = setTimeout(() => {
       this.#aborted = true;
       this.parts.sender.close();
@@ -145,36 +145,36 @@ export class Deliverer {
   #fitting(found: readonly EndpointKey[]): EndpointKey[] {
     const underWay = new Map<OrganisationId, number>();
     const count = (organisationId: OrganisationId) => {
-      const turns = (underWay.get(organisationId) ?? 0) + 1;
-      underWay.set(organisationId, turns);
-      return turns;
+      const runs = (underWay.get(organisationId) ?? 0) + 1;
+      underWay.set(organisationId, runs);
+      return runs;
     };
-    for (const { organisationId } of this.#turns.values()) count(organisationId);
+    for (const { organisationId } of this.#runs.values()) count(organisationId);
     const once = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     // In random order, so that busy endpoints do not always come first.
     return shuffled([...once.values()])
-      .filter(({ id }) => !this.#turns.has(id))
-      .filter(({ organisationId }) => count(organisationId) <= MOST_TURNS_OF_ORGANISATION)
-      .slice(0, MOST_TURNS - this.#turns.size);
+      .filter(({ id }) => !this.#runs.has(id))
+      .filter(({ organisationId }) => count(organisationId) <= MOST_RUNS_OF_ORGANISATION)
+      .slice(0, MOST_RUNS - this.#runs.size);
   }
 
   async #take(wanted: readonly EndpointKey[]): Promise<void> {
     if (wanted.length === 0) return;
     const askedAtMs = performance.now();
-    const values = [this.#turnParts.leaseMs, ...WANTED.encode(wanted)];
+    const values = [this.#runParts.leaseMs, ...WANTED.encode(wanted)];
     const { rows } = await this.parts.database.query<LeasedEndpoint>(TAKE, values);
-    for (const endpoint of rows) this.#beginTurn(endpoint, askedAtMs);
+    for (const endpoint of rows) this.#startRun(endpoint, askedAtMs);
   }
 
-  #beginTurn(endpoint: LeasedEndpoint, leasedAtMs: number): void {
+  #startRun(endpoint: LeasedEndpoint, leasedAtMs: number): void {
     const { organisationId, id } = endpoint;
-    const ended = new Turn(this.#turnParts, endpoint, leasedAtMs)
+    const ended = new EndpointRun(this.#runParts, endpoint, leasedAtMs)
       .run()
       .catch(this.parts.onError)
       .then(() => {
-        this.#turns.delete(id);
+        this.#runs.delete(id);
       });
-    this.#turns.set(id, { organisationId, ended });
+    this.#runs.set(id, { organisationId, ended });
   }
 }
 

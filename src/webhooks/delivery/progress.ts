@@ -3,6 +3,7 @@
 import { journal } from '../../journal/journal.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import { type DisabledBecause, disableEndpoint } from '../endpoints.js';
+import type { BatchResult, Sent } from './batch.js';
 import { type Delivery, isFailing, type LeasedEndpoint, type Postponed } from './delivery.js';
 import {
   ADVANCE_SUBJECTS,
@@ -17,7 +18,6 @@ import {
   REMOVE_DELIVERIES,
 } from './delivery.sql.js';
 import { isDelivered, type LoggedAttempt, outcomeOf } from './outcome.js';
-import type { PageResult, Sent } from './page.js';
 import { pauseAfter, readRetryAfter } from './schedule.js';
 
 /** The lease was taken over, or the endpoint moved or removed: the batch goes unrecorded, and is sent again. */
@@ -51,10 +51,10 @@ const LONGEST_REST_MS = 3_600_000;
 const ACTOR = 'gateway:webhooks';
 
 /** `caughtUp`: nothing after `position` could be sent now. */
-export async function recordPage(
+export async function recordBatch(
   database: Database,
   endpoint: LeasedEndpoint,
-  { sent, left }: PageResult,
+  { sent, left }: BatchResult,
   { position, caughtUp }: { readonly position: number; readonly caughtUp: boolean },
   options: ProgressOptions,
 ): Promise<Progress> {
@@ -87,7 +87,12 @@ export async function recordPage(
   }
   return database.transaction(async (connection) => {
     const { disabled: before, ...current } = await record(connection);
-    const { givenUp, disabled, ...waiting } = await settlePage(connection, endpoint, { sent, left }, options);
+    const { givenUp, disabled, ...waiting } = await resolveBatch(
+      connection,
+      endpoint,
+      { sent, left },
+      options,
+    );
     if (isBack) {
       await connection.query(HASTEN_DELIVERIES, [endpoint.organisationId, endpoint.id]);
     }
@@ -98,17 +103,17 @@ export async function recordPage(
 
 type Waiting = Pick<LeasedEndpoint, 'waiting' | 'waitingSubjects'>;
 
-interface Settled extends Waiting {
+interface ResolvedBatch extends Waiting {
   readonly givenUp: Delivery[];
   readonly disabled: DisabledBecause | undefined;
 }
 
-async function settlePage(
+async function resolveBatch(
   connection: Queryable,
   endpoint: LeasedEndpoint,
-  { sent, left }: PageResult,
+  { sent, left }: BatchResult,
   { firstPauseMs }: ProgressOptions,
-): Promise<Settled> {
+): Promise<ResolvedBatch> {
   const { organisationId, id } = endpoint;
   const done: Delivery[] = [];
   const givenUp: Delivery[] = [];

@@ -1,10 +1,10 @@
 // One attempt to deliver: resolves the name, judges every address, and calls one of them. It follows no redirect and uses no
 // proxy. Of the answer it keeps only the status and a few bytes.
+import { Resolver } from 'node:dns/promises';
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { containsCardNumber } from '../../values/card.js';
 import { isLocalhost, judge, loopbackIn, type Network } from '../addresses.js';
 import { type Destination, readDestination } from '../destination.js';
-import { Names } from './names.js';
 
 export interface SenderOptions {
   readonly networks: readonly Network[];
@@ -53,6 +53,10 @@ interface Exchange {
 }
 
 export const EXCERPT_BYTES = 256;
+const QUERY_TIMEOUT_MS = 2_000;
+const QUERY_TRIES = 2;
+/** More than any honest name has. */
+const MOST_ADDRESSES = 32;
 const MOST_ADDRESSES_TRIED = 3;
 const MOST_HEADER_BYTES = 16_384;
 /** How long a connection is kept for the next attempt, and how many for each address. */
@@ -65,13 +69,16 @@ interface Protocol {
 }
 
 export class Sender {
-  readonly #names: Names;
+  /**
+   * Asks the DNS directly, without the thread pool that files and keys need: a silent name server delays nobody else.
+   */
+  readonly #resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
   #plain: Protocol | undefined;
   #secure: Protocol | undefined;
   #closed = false;
 
   constructor(private readonly options: SenderOptions) {
-    this.#names = new Names(options.nameServers);
+    if (options.nameServers !== undefined) this.#resolver.setServers(options.nameServers);
   }
 
   async post(message: Message): Promise<Attempt> {
@@ -83,7 +90,7 @@ export class Sender {
   /** Closes connections and DNS queries; attempts under way fail. */
   close(): void {
     this.#closed = true;
-    this.#names.close();
+    this.#resolver.cancel();
     this.#plain?.agent.destroy();
     this.#secure?.agent.destroy();
   }
@@ -114,7 +121,16 @@ export class Sender {
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, deadlineMs - performance.now(), undefined);
     });
-    return Promise.race([this.#names.addressesOf(hostname), late]).finally(() => clearTimeout(timer));
+    return Promise.race([this.#resolve(hostname), late]).finally(() => clearTimeout(timer));
+  }
+
+  /** IPv4 addresses first. None if the name is unknown or no server answers. */
+  async #resolve(name: string): Promise<string[]> {
+    const [four, six] = await Promise.all([
+      this.#resolver.resolve4(name).catch(() => []),
+      this.#resolver.resolve6(name).catch(() => []),
+    ]);
+    return [...four, ...six].slice(0, MOST_ADDRESSES);
   }
 
   /** The receiver may just have closed a kept connection: then once more, on a new one. */

@@ -1,4 +1,4 @@
-// A host with books: it decides by the card number, remembers what was reversed, and notes whatever it cannot make sense of.
+// A host with a ledger: it decides by the card number, remembers reversals, and notes messages that make no sense.
 import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
 import type { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
 import { type Answer, answering, type Heard, ScriptedHost } from './scripted-host.js';
@@ -93,7 +93,7 @@ export class BookKeepingHost extends ScriptedHost {
     return answering(heard, entry === undefined ? '25' : '00');
   }
 
-  /** What a message says of what it goes back to is what that one had said. */
+  /** A message must identify its original with the original's own values. */
   #checkOriginal(heard: Heard, original: string): Entry | undefined {
     const [type, stan, time] = [original.slice(0, 4), original.slice(4, 10), original.slice(10, 20)];
     const entry = this.entries.get(`${type}/${stan}/${this.#text(heard, 41)}`);

@@ -47,7 +47,7 @@ export class GatewayAtHost {
       terminals: ['TERM0001', 'TERM0002'],
       categoryCode: '5999',
     });
-    // The gateway follows: it signs on, and reads the merchant anew.
+    // The gateway follows: it signs on, and reloads the merchant.
     await vi.waitUntil(async () => {
       const { body } = await gateway.api.purchase();
       return host.messages().length > 0 && body.status.transaction_status_code === 'approved';

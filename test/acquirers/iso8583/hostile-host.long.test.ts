@@ -1,4 +1,4 @@
-// A host that floods, stalls, moves or answers where nobody expects it: nothing is taken for an answer that is none, and nothing grows.
+// A host that floods, stalls, moves or answers unexpectedly: no wrong message counts as an answer, and memory does not grow.
 import dns from 'node:dns';
 import { createServer, type LookupFunction } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -23,17 +23,17 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
   });
 
   // catches(ISO 8583: a host that does not read fills no memory)
-  test('asks for echoes faster than they can be answered → closed, and connected anew', async () => {
+  test('asks for echoes faster than they can be answered → closed, and connected again', async () => {
     await at.line.open();
     const flood = Array.from({ length: 1_000 }, (_, stan) => at.host.bytesOf(ofHost('301', stan)));
     at.host.send(Buffer.concat(flood));
     await soon(() => at.host.sockets.length === 2);
-    expect(at.news[0]).toMatchObject({ kind: 'lost', reason: 'the host does not read what it is answered' });
+    expect(at.news[0]).toMatchObject({ kind: 'lost', reason: 'the host does not read the answers' });
     await soon(() => at.line.status.signedOn === 1);
     expect(await at.exchange(1)).toMatchObject({ kind: 'answered' });
   });
 
-  test('floods with answers that nobody asked for → passed over, and the right one still counts', async () => {
+  test('floods with unsolicited answers → ignored, and the right one still counts', async () => {
     at.host.script = (heard) => {
       const stray = Array.from({ length: 5_000 }, (_, stan) =>
         at.host.bytesOf(answering(heard, '05', { 11: String(stan + 100).padStart(6, '0') })),
@@ -71,7 +71,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
       );
       return undefined;
     };
-    await expect(at.line.open()).rejects.toThrow('closed while it was opened');
+    await expect(at.line.open()).rejects.toThrow('closed while opening');
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
   });
 

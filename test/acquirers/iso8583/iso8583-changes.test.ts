@@ -75,7 +75,7 @@ test('removed → refused while a merchant pays over it; then its connections ar
     code: 'acquirer_in_use',
   });
   await setMerchant(database, OPERATOR, 1, { acquirer: 'simulator' });
-  // What was on its way when the address was changed is asked about, and only then is nobody in need of the link.
+  // Orders under way when the address changed are resolved first; only then is the link unused.
   await vi.waitUntil(async () => {
     const doubts = await gateway.sql("SELECT FROM transaction WHERE status = 'unknown'");
     return doubts.length === 0;
@@ -84,7 +84,7 @@ test('removed → refused while a merchant pays over it; then its connections ar
   const before = signedOff();
   await removeAcquirer(database, OPERATOR, 'bank');
   await vi.waitUntil(() => signedOff() >= before + 2, PATIENTLY);
-  // Until the gateway has read the merchant anew, it has no acquirer for it.
+  // Until the gateway has reloaded the merchant, it has no acquirer for it.
   await vi.waitUntil(async () => {
     const { status, code } = await gateway.api.purchase({ pan: CARD });
     if (status !== 201) expect([status, code]).toEqual([422, 'no_acquirer']);

@@ -116,7 +116,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
   });
 
   // catches(ISO 8583: a wrong MAC is unreadable)
-  test('whatever is packed with a MAC → is read back with it, and without the right key not at all', () => {
+  test('any message packed with a MAC → is read back with the key, and unreadable without the right one', () => {
     const other = new RetailMac(Buffer.from('FEDCBA98765432100123456789ABCDEF', 'hex'));
     fc.assert(
       fc.property(anyMessage(dialect), (message) => {
@@ -217,7 +217,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     fc.assert(fc.property(decline, expectNoApprovalWhateverByteIsChanged), runs(2));
   });
 
-  test('any bytes at all → unreadable, or a message that packs to the same bytes', () => {
+  test('any bytes → unreadable, or a message that packs to the same bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const found = readOrRefused(codec, Buffer.from(bytes));
@@ -238,7 +238,7 @@ describe('as2805', () => {
     ['a digit that is none', '0210 0020000000000000 00001a'],
     ['more than an odd number of digits', '0210 0000040000000000 1012'],
     ['a length beyond the field', '0210 4000000000000000 20 12345678901234567890'],
-    ['a length that is no number', '0210 4000000000000000 1a 1234567890123456'],
+    ['a length that is not a number', '0210 4000000000000000 1a 1234567890123456'],
     ['a character that cannot be printed', '0210 0000000002000000 3007'],
     ['a type that is none', '02f0 0000000000000000'],
   ])('%s → unreadable', (_, bytes) => {

@@ -50,7 +50,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     expect(at.host.messages().map(({ fields }) => fields.get(11))).toEqual(['000002']);
   });
 
-  test('nobody there → not opened, and not sent', async () => {
+  test('no host → not opened, and not sent', async () => {
     await at.host.stop();
     await expect(at.line.open()).rejects.toThrow('ECONNREFUSED');
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
@@ -79,7 +79,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     await at.host.stop();
     await soon(() => at.news.length === 1);
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
-    // As long as many attempts take: none of them is told.
+    // As long as many attempts take: none of them is reported.
     await sleep(150);
     at.host = await new ScriptedHost(dialect).listen(port);
     await soon(() => at.line.status.signedOn === 1);
@@ -112,7 +112,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     }
   });
 
-  test('quiet → an echo; two that are not answered → closed, and connected anew', async () => {
+  test('idle → an echo; two without an answer → closed, and connected again', async () => {
     await at.another({ timings: { connectMs: 5_000, networkAnswerMs: 1_000, echoAfterMs: 40 } });
     await at.line.open();
     const echoes = () => at.host.heard.filter(({ fields }) => fields.get(70) === '301');

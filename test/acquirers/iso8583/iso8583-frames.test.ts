@@ -1,4 +1,4 @@
-// Framing: messages come out whole, however the bytes arrive, and a length that cannot be ends it.
+// Framing: messages come out whole, however the bytes arrive, and an impossible length ends it.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Unreadable } from '../../../src/acquirers/iso8583/wire/codec.js';
@@ -56,7 +56,7 @@ describe.each(['two bytes', 'four digits'] as const)('a length of %s', (frame) =
     },
   );
 
-  test('what was pushed → is wiped, since a card number may stand in it', () => {
+  test('pushed bytes → are wiped, since they may contain a card number', () => {
     const piece = Buffer.concat([
       framed(Buffer.from('4111111111111111')),
       framed(Buffer.from('4111')).subarray(0, 5),

@@ -89,7 +89,7 @@ test('preauthorisation, completion, refund of that, void of the refund → each 
   }
 });
 
-test("an acquirer's settlement file with retrieval references → every line finds its transaction; what differs is told", async () => {
+test("an acquirer's settlement file with retrieval references → every line finds its transaction; differences are reported", async () => {
   const { api } = gateway;
   const sold = await approved(api.purchase({ pan: CARD, amount: 7_000 }));
   const reference = last('0200').fields.get(37) as string;
@@ -358,7 +358,7 @@ describe('no answer', () => {
     expect(await stored()).toEqual([{ status: 'declined', card: false }]);
   });
 
-  test('another process, after the first has gone → repeats what it had begun', async () => {
+  test('another process, after the first has gone → repeats its reversal', async () => {
     const second = await testGateway({ shareWith: gateway, settings: { ACQUIRER_DEADLINE_MS: '600' } });
     host.script = (heard) => void host.decide(heard) as undefined;
     const answer = await takenUp(() => second.api.purchase({ pan: CARD }));

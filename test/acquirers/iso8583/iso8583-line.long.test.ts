@@ -43,7 +43,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     }
   });
 
-  test('sent at the same time → over one connection; what comes after → over the next', async () => {
+  test('sent at the same time → over one connection; later messages → over the next', async () => {
     await at.another({ connections: 2 });
     await at.line.open();
     await soon(() => at.line.status.signedOn === 2);
@@ -88,7 +88,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: what is not sent is taken back)
-  test('a host that reads nothing any more → what was not handed over is not sent, and never arrives; its CVV is left for another link', async () => {
+  test('a host that stops reading → messages not handed over are not sent, and never arrive; the CVV is left for another link', async () => {
     await at.another({ deadlineMs: 300 });
     await at.line.open();
     at.host.script = () => undefined;
@@ -169,7 +169,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(at.news[0]).toMatchObject({ kind: 'lost', reason: 'an unreadable message: a wrong MAC' });
   });
 
-  test('what is traced → type, STAN, terminal and response code, and nothing else', async () => {
+  test('a trace → type, STAN, terminal and response code, and nothing else', async () => {
     await at.line.open();
     await at.exchange(17);
     const [sent, received] = at.traced.filter(({ type }) => type.startsWith('02'));

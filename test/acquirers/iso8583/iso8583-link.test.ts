@@ -95,7 +95,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(cvvOf(order)?.erased).toBe(false);
   });
 
-  test('a refund → the retrieval reference of its payment, and what it goes back to', async () => {
+  test('a refund → the retrieval reference and the original data of its payment', async () => {
     const paid = await at.ask(cardPayment(CARD));
     const refunded = await at.ask(onTarget('refund', paid.order, paid));
     expect(refunded.answer.kind).toBe('approved');

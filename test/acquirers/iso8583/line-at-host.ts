@@ -2,9 +2,9 @@
 import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
 import type { TraceLine } from '../../../src/acquirers/iso8583/wire/connection.js';
 import {
-  type ConnectionNews,
+  type ConnectionEvent,
   Line,
-  type LineNews,
+  type LineEvent,
   type LineParts,
 } from '../../../src/acquirers/iso8583/wire/line.js';
 import type { Exchange } from '../../../src/acquirers/iso8583/wire/outstanding.js';
@@ -16,8 +16,8 @@ export const TERMINAL = 'TERM0001';
 
 export class LineAtHost {
   line: Line;
-  readonly news: ConnectionNews[] = [];
-  readonly lineNews: LineNews[] = [];
+  readonly news: ConnectionEvent[] = [];
+  readonly lineNews: LineEvent[] = [];
   readonly traced: TraceLine[] = [];
 
   private constructor(
@@ -61,8 +61,8 @@ export class LineAtHost {
     return new Line({
       ...linePartsTo(this.host.port, this.dialect),
       connections: 1,
-      onNews: (each) => this.news.push(each),
-      onLineNews: (each) => this.lineNews.push(each),
+      onConnectionEvent: (each) => this.news.push(each),
+      onLineEvent: (each) => this.lineNews.push(each),
       onTrace: (each) => this.traced.push(each),
       ...change,
     });

@@ -67,7 +67,7 @@ export function linePartsTo(port: number, dialect: Dialect): LineParts {
     timings: { connectMs: 2_000, networkAnswerMs: 2_000, echoAfterMs: 30_000 },
     firstPauseMs: 5,
     longestPauseMs: 20,
-    onNews: () => {},
+    onConnectionEvent: () => {},
   };
 }
 

@@ -1,4 +1,4 @@
-// A host that does what a test scripts: it answers messages as it is told, byte by byte where that matters, and notes what it got.
+// A scripted host: answers messages as the test says, byte by byte if needed, and records what it received.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { vi } from 'vitest';

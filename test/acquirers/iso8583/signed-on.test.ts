@@ -68,7 +68,7 @@ const shown = (signedOn: number) => ({
   },
 });
 
-test('two links, one of which nobody answers → ready, with what is signed on; the log says which is and which is not', async () => {
+test('two links, one without a host → ready, and lists the signed-on link; the log says which is up and which is not', async () => {
   for (const gateway of [first, second]) {
     await vi.waitFor(async () => expect(await ready(gateway)).toEqual(shown(2)), PATIENTLY);
     expect(told(gateway, 'acquirer link signed on', 'bank')).toMatchObject([{ level: INFO }]);

@@ -162,7 +162,7 @@ describe('STANs after a failover that lost leases', () => {
 
   test('of several failovers the server has seen only the last → past whatever was leased in each of them', async () => {
     const taken: number[] = [];
-    // Of what was leased in timeline 2 nothing has come here.
+    // Leases of timeline 2 never arrived here.
     for (const timeline of ['00000001', '00000003', '00000004']) {
       await onTimeline(timeline);
       taken.push(await new StanLeases(promoted).take(terminal));

@@ -1,4 +1,4 @@
-// By which clock a card ends, and what becomes of it when a clock is wrong.
+// Which clock ends a card, and the effect of a wrong clock.
 import { expect, test, vi } from 'vitest';
 import type { CardDestruction } from '../../../src/payments/cards/card-destruction.js';
 import { Database } from '../../../src/postgres/database.js';
@@ -13,7 +13,7 @@ import { addCast, testDatabase, testGateway } from '../../../testkit/gateway.js'
 
 const DAY_MS = 86_400_000;
 
-/** Whatever is due: a run ends after a while, on slow cores after one merchant. */
+/** Everything due: one run ends after a while, on slow cores after one merchant. */
 async function workedOff(database: Database, destruction: CardDestruction): Promise<void> {
   const due = { name: '', text: 'SELECT FROM card_review WHERE next_at <= gateway_now()' };
   do await destruction.run();
@@ -21,7 +21,7 @@ async function workedOff(database: Database, destruction: CardDestruction): Prom
 }
 
 // catches(card: not destroyed within ten minutes of its end)
-test('card of a preauthorisation → there until ten minutes after its end, for what a slow clock still allowed', async () => {
+test('card of a preauthorisation → kept until ten minutes after its end, for claims that a slow clock still allowed', async () => {
   const gateway = await testGateway();
   const audit = auditOf(await gateway.api.preauthorise());
   await gateway.advance('1h');
@@ -100,7 +100,7 @@ test('the database’s clock is another one by the time of the turn, as after a 
 });
 
 // catches(card destruction: clocks that differ are told of, though nothing is due)
-test('clocks that differ for a minute → the operator is told, though no card is due, and again after an hour', async () => {
+test('clocks that differ for a minute → logged, though no card is due, and again after an hour', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
   const [wallMs, steadyMs] = [Date.now, performance.now.bind(performance)];
@@ -170,13 +170,13 @@ test('a clock that was ahead and is set back → cards end by the new time', asy
   const hold = auditOf(await gateway.api.preauthorise());
   await gateway.advance('1h');
   await reviewedAtOnce(gateway);
-  // As far ahead as an earlier clock has put them.
+  // As far ahead as a wrong clock may have scheduled them.
   await gateway.sql(`UPDATE card_review SET next_at = now() + interval '400 days'`);
   await gateway.sql(`UPDATE card_held SET look_at = now() + interval '400 days'`);
   await gateway.advance('8d');
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
   try {
-    // Such things are mended once a minute, and at first.
+    // Such times are corrected at the start and then once a minute.
     await vi.waitFor(
       async () => {
         await destructionOn(database, 8 * DAY_MS + 3_600_000).run();

@@ -1,4 +1,4 @@
-// `tollgate cards`: what an operator sees of the sealed cards, and can prove.
+// `tollgate cards`: the operators' view of the sealed cards.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reviewedAtOnce } from '../../../testkit/card-reviews.js';
 import { runHere } from '../../../testkit/command-here.js';
@@ -71,7 +71,7 @@ test('cards status → how many there are, why each lives and until when; nothin
   expect(shown[3]).toMatch(/^merchant +why +cards +oldest +until +overdue$/);
 });
 
-test('merchant set --card-days → the cards of what was paid before go, too; the journal has it', async () => {
+test('merchant set --card-days → the cards of earlier payments are destroyed, too; the journal has it', async () => {
   expect(await json('merchant set 2 --card-days 1')).toMatchObject({ card_days: 1 });
   await gateway.advance('6d');
   await reviewedAtOnce(gateway);
@@ -88,7 +88,7 @@ test('a card that should be gone → counted as overdue, exit code 1; cards revi
   const { audit } = (await gateway.api.purchase({ merchant: 3, pan: DECLINED_CARD })).body;
   await gateway.advance('2h');
   await reviewedAtOnce(gateway);
-  // As if a gateway of an earlier version had written it, under a clock that was far behind.
+  // As written by an earlier version under a clock that was far behind.
   await gateway.sql(
     `UPDATE transaction SET payment_details_sealed = '\\x01', payment_details_key_version = 1 WHERE audit = $1`,
     [audit],

@@ -1,4 +1,4 @@
-// Sealed cards live as long as something can be done with their transactions, and not longer.
+// Sealed cards live as long as their transactions allow any operation, and no longer.
 import { describe, expect, test } from 'vitest';
 import { Database } from '../../../src/postgres/database.js';
 import {
@@ -51,7 +51,7 @@ test('cards of payments → each goes when nothing more can be done with it, and
     'completed, refunded late',
   ]);
 
-  // Settled: a void is not possible any more.
+  // Settled: it can no longer be voided.
   await gateway.advance('6d');
   await reviewedAtOnce(gateway);
   expect(await cards.alive()).toEqual([
@@ -65,7 +65,7 @@ test('cards of payments → each goes when nothing more can be done with it, and
   await api.complete(completed, 100);
   const completion = auditOf(await api.complete(refundedLate, 100));
 
-  // The hold has ended.
+  // The hold has expired.
   await gateway.advance('2d');
   await reviewedAtOnce(gateway);
   expect(await cards.alive()).toEqual([
@@ -105,14 +105,14 @@ test('cards of payments → each goes when nothing more can be done with it, and
   await gateway.advance('12d');
   await reviewed(gateway);
   expect(await cards.alive()).toEqual([]);
-  // What was debited can be refunded, and its file written again: accounts have no such end.
+  // A direct debit can be refunded, and its file written again: bank accounts do not end.
   expect(await hasCard(gateway, debit)).toBe(true);
   expect((await api.refund(debit, 1)).status).toBe(201);
-  // Nothing is left behind of which nothing can come.
+  // Nothing is held in vain.
   expect(await gateway.sql('SELECT audit FROM card_held')).toEqual([]);
 }, 600_000);
 
-test('what should be gone and was kept → goes, however old it is', async () => {
+test('a card that was kept too long → is destroyed, however old it is', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   const declined = auditOf(await api.purchase({ pan: DECLINED_CARD }));
@@ -134,7 +134,7 @@ test('what should be gone and was kept → goes, however old it is', async () =>
   ]);
 });
 
-test('days of a merchant made fewer, and more → what is left of them counts from then on', async () => {
+test('a merchant’s days lowered, and raised → the remaining days count from then on', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   const first = auditOf(await api.purchase());
@@ -154,7 +154,7 @@ test('days of a merchant made fewer, and more → what is left of them counts fr
 }, 30_000);
 
 // catches(card destruction: nobody is waited for) slow
-test('a transaction that somebody has locked → is not waited for, and looked at later', async () => {
+test('a locked transaction → is skipped, and reviewed later', async () => {
   const gateway = await testGateway();
   const locked = auditOf(await gateway.api.purchase());
   const free = auditOf(await gateway.api.purchase());
@@ -184,7 +184,7 @@ test('keys rotated while cards are destroyed → none of them comes back', async
     await gateway.advance('121d');
     await reviewedAtOnce(gateway);
     await rotating;
-    // What was locked just then is looked at a minute later.
+    // Cards locked at that moment are reviewed a minute later.
     await gateway.advance('5m');
     await reviewedAtOnce(gateway);
     expect(await hasCard(gateway, audit)).toBe(false);
@@ -255,7 +255,7 @@ describe('merchants in turns', () => {
     await gateway.advance('121d');
     await reviewed(gateway);
     expect([await hasCard(gateway, stuck), await hasCard(gateway, audit)]).toEqual([true, false]);
-    expect(gateway.logged()).toMatch(/"merchant":2,[^\n]*"cards of a merchant could not be looked at"/);
+    expect(gateway.logged()).toMatch(/"merchant":2,[^\n]*"cards of a merchant could not be reviewed"/);
     await gateway.sql('DROP TRIGGER refuse ON transaction');
     await reviewed(gateway);
     expect(await hasCard(gateway, stuck)).toBe(false);

@@ -1,4 +1,4 @@
-// A customer is deleted: what becomes of the cards in its transactions.
+// A customer is deleted: the effect on the cards in its transactions.
 import { describe, expect, test, vi } from 'vitest';
 import type { Answer, Order, StoredOrder } from '../../../src/acquirers/contract.js';
 import { moveClockByMs } from '../../../testkit/bank-day.js';
@@ -50,7 +50,7 @@ describe('a customer is deleted', () => {
         customerId,
       ]),
     ).toEqual([{ detail: '1 cards of its transactions destroyed' }]);
-    // Which needs no card at the simulated acquirer.
+    // The simulated acquirer needs no card for it.
     expect((await api.refund(cards.of('finished'), 40)).body.status.transaction_status_code).toBe('approved');
     await release();
     await gateway.advance('6d');
@@ -59,7 +59,7 @@ describe('a customer is deleted', () => {
     await gateway.advance('2d');
     await reviewedAtOnce(gateway);
     expect(await cards.alive()).toEqual(['of another', 'by card']);
-    // Its token alone: what was paid with it can be refunded as before.
+    // Only its token is deleted: payments made with it can be refunded as before.
     expect((await vault.deleteToken(other.customerId, other.id)).status).toBe(204);
     await gateway.advance('1h');
     await reviewedAtOnce(gateway);
@@ -86,8 +86,8 @@ describe('a customer is deleted', () => {
   });
 
   // catches(card: not destroyed while a refund of its completion begins)
-  test('while a refund of what it paid begins → the refund is decided in the end, with the card or without', async () => {
-    // Cannot refund without the card, nor take a refund back.
+  test('while a refund of its payment begins → the refund is decided in the end, with the card or without', async () => {
+    // Can neither refund nor reverse a refund without the card.
     class OpensCards extends WantsCards {
       /** How many refunds it has sent. */
       sent = 0;
@@ -118,15 +118,15 @@ describe('a customer is deleted', () => {
     );
     await moveClockByMs(gateway, 6 * DAY_MS);
     const voidable = auditOf(await api.purchase({ pan }));
-    // The deletion stands still where it holds the card of what can still be voided.
+    // The deletion blocks while it holds the card of a transaction that can still be voided.
     const other = await locker(gateway);
     await other.query('INSERT INTO card_held VALUES (1, $1, 1, now())', [voidable]);
     const deleting = vault.deleteCustomer(customerId);
     await somebodyWaits(gateway);
-    // A refund that is in doubt is taken back when the deletion is over, not before.
+    // A refund in doubt is reversed only after the deletion.
     acquirer.nextFindings(...Array(500).fill(() => deleting.then(() => ({ kind: 'not_seen' }))));
     const refunding = api.refund(completion, 10);
-    // It was sent, or it waits as well.
+    // It was sent, or it is waiting as well.
     await vi.waitUntil(async () => acquirer.sent + (await waitingForLocks(gateway)).length > 1, {
       timeout: 60_000,
     });

@@ -1,4 +1,4 @@
-// What is declined, has failed or was voided keeps no card; what is in doubt, or can be voided, keeps it.
+// Declined, failed and voided transactions keep no card; those in doubt, or still voidable, do.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { moveClockByMs } from '../../../testkit/bank-day.js';
 import { auditOf, hasCard, reviewedAtOnce } from '../../../testkit/card-reviews.js';

@@ -1,4 +1,4 @@
-// A process that others believe to be dead, and answers that come when a reversal is under way: what the client is told stays true.
+// Processes that others believe dead, and answers that arrive during a reversal: the client's answer stays true.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
@@ -6,7 +6,7 @@ import type { Answer, Json } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
 
-/** They look so often that a wrong look would be seen. */
+/** They run so often that a wrong take-over would show. */
 const EAGER = { RESOLVER_INTERVAL_MS: '100' };
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
@@ -27,19 +27,19 @@ function auditOf(answer: Answer): number {
   return Number(answer.headers.get('location')?.split('/').at(-1));
 }
 
-/** Longer than any resolver here waits for its next look. */
+/** Longer than any resolver here waits for its next run. */
 const SEVERAL_LOOKS_MS = 1_500;
 
 // catches(dead processes: what the living are doing is left to them) slow
-test('a living process waits for its acquirer → nobody else asks about it', async () => {
+test('a living process waits for its acquirer → no other process asks', async () => {
   const answer = acquirer.holdNextAnswer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
   const answering = patient.api.purchase();
   const reference = await answer.asked;
-  // Whoever took it over would ask about it at once.
+  // A process that took it over would ask about it at once.
   await gateway.sql(`UPDATE transaction SET created_at = created_at - interval '1 minute'`);
-  // Whoever resolves these, one after the other, has looked several times.
+  // After these, one after the other, each resolver has run several times.
   for (let time = 0; time < 3; time += 1) {
     acquirer.nextAnswers(() => UNREADABLE);
     await gateway.api.decided(auditOf(await gateway.api.purchase()));
@@ -50,7 +50,7 @@ test('a living process waits for its acquirer → nobody else asks about it', as
 });
 
 // catches(dead processes: a process does not take its own)
-test('a process that could not report for a while → it does not ask about what it is waiting for itself', async () => {
+test('a process without heartbeats for a while → does not ask about its own transactions', async () => {
   const ours = new ScriptedAcquirer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const alone = await testGateway({ acquirers: [ours], settings });
@@ -58,9 +58,9 @@ test('a process that could not report for a while → it does not ask about what
   const answer = ours.holdNextAnswer();
   const answering = alone.api.purchase();
   await answer.asked;
-  // Whoever took it over would ask about it at once.
+  // A process that took it over would ask about it at once.
   await alone.sql(`UPDATE transaction SET created_at = created_at - interval '1 minute'`);
-  // That it does not look at its own only time shows: nothing else is there to look at.
+  // Only time shows that it leaves its own transactions alone: there is nothing else to resolve.
   const untilMs = performance.now() + SEVERAL_LOOKS_MS;
   while (performance.now() < untilMs) {
     await alone.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
@@ -72,7 +72,7 @@ test('a process that could not report for a while → it does not ask about what
   await alone.close();
 });
 
-/** A process that waits for the acquirer, and that the others take for dead meanwhile. */
+/** A process that waits for the acquirer, while the others presume it dead. */
 async function believedDead(correlationId: string) {
   const answer = acquirer.holdNextAnswer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
@@ -82,7 +82,7 @@ async function believedDead(correlationId: string) {
   const { audit } = (await gateway.api.search(correlationId)).body.results[0];
   acquirer.nextFindings(() => ({ kind: 'not_seen' }));
   const reversal = acquirer.holdNextReversal();
-  // Neither process seems to have reported lately: whichever resolver looks next takes over what they left open.
+  // Neither process seems to have sent a heartbeat lately: the next resolver to run takes over.
   await vi.waitUntil(
     async () => {
       await gateway.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
@@ -108,7 +108,7 @@ test('approval that comes when a reversal is under way → 504, unknown until th
 
 // catches(dead processes: what they left is handed over) slow
 // catches(record: the answer that is given is the one that is stored)
-test('approval that comes after the reversal → 201 with what is true: error with 2', async () => {
+test('approval that comes after the reversal → 201 with the true outcome: error with 2', async () => {
   const { answer, answering, audit, reversal } = await believedDead('late-after-reversal');
   reversal.answer('reversed');
   const decided = await gateway.api.decided(audit);
@@ -131,5 +131,5 @@ test('unreadable answer that comes after the reversal → 502, and nothing is le
   expect(await gateway.sql('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toEqual([]);
 });
 
-test('whoever was believed dead → the acquirer has the same books', () =>
+test('processes believed dead → gateway and acquirer still agree', () =>
   expectBooksToAgree(gateway, async () => acquirer.entries));

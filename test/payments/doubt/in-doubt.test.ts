@@ -1,4 +1,4 @@
-// What becomes of a transaction without a readable answer, with an acquirer that makes it hard.
+// Transactions without a readable answer, with a difficult acquirer.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import { type Answer, type Json, TEST_MODE } from '../../../testkit/client.js';
@@ -8,7 +8,7 @@ import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.j
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
-  // Longer than a busy machine takes for a look at a transaction whose inquiry is held open.
+  // Longer than a busy machine needs for a transaction whose inquiry is held open.
   gateway = await testGateway({
     acquirers: [acquirer],
     settings: { ACQUIRER_DEADLINE_MS: '1500', RESOLVER_LONGEST_PAUSE_MS: '200' },
@@ -39,7 +39,7 @@ function referenceOf(audit: number): string {
   return request?.reference ?? '';
 }
 
-/** A purchase without a readable answer. Say beforehand what the acquirer will find. */
+/** A purchase without a readable answer. Set the acquirer's finding first. */
 async function purchasedInDoubt(amount = 100): Promise<number> {
   acquirer.nextAnswers(() => UNREADABLE);
   const answer = await gateway.api.purchase({ amount });
@@ -135,7 +135,7 @@ describe('acquirer', () => {
   // catches(reversal: its beginning is stored) slow
   // catches(reversal: once it is under way a late approval no longer wins) slow
   // catches(reversal: repeated until it is confirmed) slow
-  test('does not confirm the reversal at first → reversed again until it does, and not asked about any more', async () => {
+  test('does not confirm the reversal at first → reversed again until it does, and then left alone', async () => {
     acquirer.nextFindings(() => ({ kind: 'not_seen' }));
     acquirer.nextReversals(
       () => 'no_answer',
@@ -156,7 +156,7 @@ describe('acquirer', () => {
     });
     expect(acquirer.inquiries.filter((inquired) => inquired === reference)).toHaveLength(1);
     expect(acquirer.reversals.filter((reversed) => reversed === reference)).toHaveLength(5);
-    // Uses up the finding that nobody asked for.
+    // Uses up the finding that was not asked for.
     await gateway.api.decided(await purchasedInDoubt());
   });
 
@@ -182,7 +182,7 @@ describe('acquirer', () => {
     },
   );
 
-  test('finds or confirms what no contract allows → asked again until it makes sense', async () => {
+  test('answers outside the contract → asked again until the answer is valid', async () => {
     acquirer.nextFindings(...NONSENSE.map((said) => () => said), () => ({ kind: 'not_seen' }));
     acquirer.nextReversals(...NONSENSE.map((said) => () => said));
     const audit = await purchasedInDoubt();

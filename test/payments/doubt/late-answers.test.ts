@@ -5,7 +5,7 @@ import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
 
-// Pauses so long that nothing is looked at again unless the test says so.
+// Pauses so long that nothing is retried unless the test says so.
 const SETTINGS = { RESOLVER_FIRST_PAUSE_MS: '1000000', RESOLVER_LONGEST_PAUSE_MS: '3000000' };
 const PATIENTLY = { timeout: 60_000 };
 const acquirer = new ScriptedAcquirer();
@@ -19,7 +19,7 @@ afterAll(() => gateway.close());
 interface Row {
   readonly status: string;
   readonly reversing: boolean;
-  /** Whether a resolver has had its turn, and the next one is far away. */
+  /** Whether a resolver has made an attempt, and the next one is far away. */
   readonly postponed: boolean;
 }
 
@@ -32,7 +32,7 @@ async function row(audit: number): Promise<Row> {
   return found as Row;
 }
 
-/** A payment whose answer is still on its way when its client has got 504 and its resolver has had a turn. */
+/** A payment whose answer is still on its way after the client's 504 and a resolver's attempt. */
 async function unanswered(pay: () => ReturnType<TestGateway['api']['purchase']>) {
   const held = acquirer.holdNextAnswer();
   const { status, headers } = await pay();
@@ -76,7 +76,7 @@ test('approval after its reversal has begun → changes nothing: reversed, error
   const { audit, arrives } = await unanswered(() => gateway.api.purchase());
   expect(await row(audit)).toMatchObject({ status: 'unknown', reversing: true });
   arrives(answered('00'));
-  // One that comes later, to another payment, is recorded: this one has been looked at by then.
+  // A later answer, to another payment, is recorded: this one has been handled by then.
   acquirer.nextFindings(() => ({ kind: 'no_answer' }));
   const other = await unanswered(() => gateway.api.purchase());
   other.arrives(answered('00'));

@@ -1,4 +1,4 @@
-// Attempts of a resolver that a newer one has overtaken: whatever they find, the newer one decides.
+// Attempts that a newer one has overtaken: whatever they find, the newest decides.
 import { expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import { answered } from '../../../testkit/scripted-acquirer.js';
@@ -61,7 +61,7 @@ test('an attempt that was overtaken finds nothing, while the newer one still ask
   await resolvers.lookAgain();
   await newer.asked;
   slow.answer({ kind: 'not_seen' });
-  // The newer attempt keeps the other resolver waiting, so it is the overtaken one's that takes this.
+  // The newer attempt keeps the other resolver waiting, so the overtaken one takes this.
   const next = acquirer.holdNextFinding();
   const taken = await resolvers.purchasedInDoubt(resolvers.one);
   await next.asked;
@@ -86,7 +86,7 @@ test('an attempt that was overtaken gets no answer, after the newer one found it
   expect(await resolvers.progressOf(audit)).toEqual({ attempts: 2, pauseMs: null });
 });
 
-/** A resolver that waits for an answer takes nothing new: when each has, none waits any more. */
+/** A resolver that waits for an answer takes nothing new: once each has taken something, none is waiting. */
 async function theOvertakenHaveFinished(): Promise<void> {
   const first = acquirer.holdNextFinding();
   const second = acquirer.holdNextFinding();
@@ -100,5 +100,5 @@ async function theOvertakenHaveFinished(): Promise<void> {
   await resolvers.one.api.decided(takenByTheOther);
 }
 
-test('whoever was overtaken → the acquirer has the same books', () =>
+test('overtaken attempts → gateway and acquirer still agree', () =>
   expectBooksToAgree(resolvers.one, async () => acquirer.entries));

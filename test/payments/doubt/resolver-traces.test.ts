@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** What the journal says of a transaction, oldest first. */
+/** The journal entries of a transaction, oldest first. */
 const entriesAbout = (audit: number) =>
   gateway.sql(`SELECT merchant_id, actor, action, detail FROM journal WHERE audit = $1 ORDER BY id`, [audit]);
 
@@ -61,7 +61,7 @@ test.each([
   },
 );
 
-test('refund in doubt that was not seen → the reversal that is begun, and what came of it, each with line and entry', async () => {
+test('refund in doubt that the acquirer never saw → the start and the result of the reversal each have a log line and a journal entry', async () => {
   const { audit: target } = (await gateway.api.purchase({ amount: 100 })).body;
   acquirer.nextFindings(() => ({ kind: 'not_seen' }));
   acquirer.nextReversals(() => 'no_answer');
@@ -108,7 +108,7 @@ test('a purchase that was never in doubt → neither', async () => {
   expect(linesAbout(audit)).toEqual([]);
 });
 
-// The last one: it leaves findings behind.
+// Last, because it leaves findings behind.
 test('an answer that comes late and decides → a line and an entry of its own', async () => {
   acquirer.nextFindings(...Array.from({ length: 50 }, () => () => NO_ANSWER));
   const held = acquirer.holdNextAnswer();

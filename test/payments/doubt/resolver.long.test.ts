@@ -1,4 +1,4 @@
-// The resolver: what is in doubt is looked at again and again, by one process at a time, and never given up.
+// The resolver: transactions in doubt are retried forever, by one process at a time.
 import { expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import { testGateway } from '../../../testkit/gateway.js';
@@ -52,7 +52,7 @@ test('no answer to inquiries → longer and longer pauses up to the longest, unk
   for (const [index, expectedMs] of [1e6, 2e6, 3e6, 3e6, 3e6, 3e6].entries()) {
     const pauseMs = await resolvers.postponed(audit, index + 1);
     expect(pauseMs).toBeGreaterThan(expectedMs - 60_000);
-    // The look may have begun a moment before the attempt ended, and still see it.
+    // The query may have started a moment before the attempt ended, and still see it.
     expect(pauseMs).toBeLessThan(expectedMs + 60_000);
     expect((await resolvers.one.api.lookUp(audit)).body.status).toMatchObject({
       gateway_status_code: -99,
@@ -99,7 +99,7 @@ test('taken by a resolver that has not committed yet → left to it', async () =
   );
   const due = async () => (await resolvers.progressOf(audit)).pauseMs as number;
   await vi.waitUntil(async () => (await due()) < 0, PATIENTLY);
-  // Both have looked since, unless one of them waits for the lock.
+  // Both have run since, unless one of them waits for the lock.
   const looked = theOvertakenHaveFinished();
   const done = looked.then(() => true);
   await vi.waitUntil(
@@ -117,14 +117,14 @@ test('taken by a resolver that has not committed yet → left to it', async () =
 });
 
 // catches(dead processes: what was handed over once is not taken from its resolver) slow
-test('left by a dead process and taken by a resolver → nobody else takes it while that one asks', async () => {
+test('left by a dead process and taken by a resolver → no other resolver takes it meanwhile', async () => {
   const answer = acquirer.holdNextAnswer();
   const answering = resolvers.one.api.purchase({ correlationId: 'left-behind' });
   const reference = await answer.asked;
   const { audit } = (await resolvers.one.api.search('left-behind')).body.results[0];
   const finding = acquirer.holdNextFinding();
   await longAgo(audit);
-  // Its lease passes to a process that nobody has heard of lately.
+  // Its lease passes to a process without recent heartbeats.
   await resolvers.one.sql(
     `WITH dead AS (INSERT INTO process (seen_at) VALUES (now() - interval '20 seconds') RETURNING id)
      UPDATE audit_lease SET process_id = dead.id FROM dead
@@ -132,8 +132,8 @@ test('left by a dead process and taken by a resolver → nobody else takes it wh
     [audit],
   );
   expect(await finding.asked).toBe(reference);
-  // The other resolver looks after these, and between them after everything that the dead have left: after this one anew,
-  // since it looks as if it had been heard of meanwhile.
+  // The other resolver handles these, and in between everything that dead processes left: this one again, since it seems to
+  // have been alive meanwhile.
   await resolvers.one.sql(
     `UPDATE process SET seen_at = seen_at - interval '1 second' WHERE seen_at < now() - interval '20 seconds'`,
   );
@@ -149,7 +149,7 @@ test('left by a dead process and taken by a resolver → nobody else takes it wh
   await resolvers.one.sql(`DELETE FROM process WHERE seen_at < now() - interval '20 seconds'`);
 });
 
-test('left by a dead process and locked by somebody → what else is in doubt is resolved meanwhile, and this afterwards', async () => {
+test('left by a dead process and locked → others are resolved meanwhile, and this one afterwards', async () => {
   const answer = acquirer.holdNextAnswer();
   const answering = resolvers.one.api.purchase({ correlationId: 'left-locked' });
   const reference = await answer.asked;
@@ -179,7 +179,7 @@ test('left by a dead process and locked by somebody → what else is in doubt is
   await resolvers.one.sql(`DELETE FROM process WHERE seen_at < now() - interval '20 seconds'`);
 });
 
-/** The deadline for its answer is over: until then what a dead process left is not asked about. */
+/** The deadline for its answer is over: until then a dead process's transaction is not asked about. */
 async function longAgo(audit: number): Promise<void> {
   await resolvers.one.sql(
     `UPDATE transaction SET created_at = created_at - interval '1 minute' WHERE organisation_id = 1 AND audit = $1`,
@@ -187,7 +187,7 @@ async function longAgo(audit: number): Promise<void> {
   );
 }
 
-/** A resolver that waits for an answer takes nothing new: when each has, none waits any more. */
+/** A resolver that waits for an answer takes nothing new: once each has taken something, none is waiting. */
 async function theOvertakenHaveFinished(): Promise<void> {
   const first = acquirer.holdNextFinding();
   const second = acquirer.holdNextFinding();
@@ -207,7 +207,7 @@ test('a process without the link to the acquirer → leaves it to one that has i
   await resolvers.postponed(audit, 1);
   const reference = acquirer.requests.at(-1)?.reference ?? '';
   const without = await testGateway({ settings: SELDOM, shareWith: resolvers.one });
-  // Taken by any of the three; asked about only by the two that can.
+  // Any of the three may take it; only two can ask.
   await vi.waitUntil(async () => {
     acquirer.nextFindings(() => NO_ANSWER);
     const { attempts } = await resolvers.progressOf(audit);

@@ -1,4 +1,4 @@
-// The sweep: transactions in doubt that nobody looks after are found, and only those.
+// The sweep finds transactions in doubt that nobody looks after, and only those.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Sweep } from '../../../src/payments/doubt/sweep.js';
 import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
@@ -21,7 +21,7 @@ test('left in doubt by a failover that lost its lease → found and resolved', a
   await gateway.sql('DELETE FROM audit_lease');
   await gateway.sql('UPDATE gateway SET sweep_at = now()');
   const { status } = await gateway.api.decided(audit + 1);
-  // The acquirer has never heard of it.
+  // The acquirer never saw it.
   expect(status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
   expect(gateway.logged()).toContain('transactions in doubt without a lease');
 });
@@ -63,7 +63,7 @@ describe('a sweep', () => {
   const left = () => query('SELECT organisation_id AS organisation, up_to AS "upTo" FROM sweep ORDER BY 1');
 
   // catches(sweep: hands over what nobody looks after)
-  test('→ finds what is in doubt under no lease, in every organisation, the oldest too', async () => {
+  test('→ finds transactions in doubt without a lease, in every organisation, the oldest too', async () => {
     for (const merchant of [1, 4])
       for (const audit of [1, 7_000, 20_000]) await add(merchant, audit, '1 hour');
     await add(1, 2, '1 hour', 'approved');
@@ -79,7 +79,7 @@ describe('a sweep', () => {
   });
 
   // catches(sweep: leaves what is under a lease)
-  test('→ leaves what is under a lease to the process that has it', async () => {
+  test('→ leaves leased transactions to their process', async () => {
     const leases = new AuditLeases(database, await ProcessRegistry.register(database, processTimes(5_000)));
     const audit = await leases.take(1 as OrganisationId);
     await add(1, audit, '1 hour');
@@ -90,7 +90,7 @@ describe('a sweep', () => {
   });
 
   // catches(sweep: leaves what is young)
-  test('→ waits at what is young, whose process may be about to renew its lease', async () => {
+  test('→ waits at a young transaction, whose process may be about to renew its lease', async () => {
     await query('UPDATE organisation SET next_audit = 101');
     await add(1, 50, '50 seconds');
     await add(1, 60, '1 hour');

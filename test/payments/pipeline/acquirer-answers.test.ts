@@ -1,5 +1,4 @@
-// What an acquirer can answer and the simulated one does not: declined voids, refunds and completions, and answers
-// that are still on their way.
+// Answers that the simulated acquirer does not give: declined voids, refunds and completions, and pending answers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer as AcquirerAnswer } from '../../../src/acquirers/contract.js';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
@@ -217,7 +216,7 @@ test('acquirer → asked once, with a reference of its own, the amount, and the 
   if (method?.kind !== 'card') throw new Error('the purchase came without a card');
   expect(asked).toEqual({ pan, cvv: '987' });
   expect(method.card.expiry).toEqual({ month: 11, year: 2038 });
-  // It has been asked: the digits are overwritten.
+  // After the request the digits are overwritten.
   expect([method.card.number.erased, method.card.cvv?.erased]).toEqual([true, true]);
   expect(() => method.card.number.reveal()).toThrow('the card number was erased');
   expect(() => method.card.cvv?.reveal()).toThrow('the CVV was erased');

@@ -1,4 +1,5 @@
-// Room for requests: who is taken in and who is shed when there is too much to do. Without a gateway.
+// The two commits of a transaction, delayed or interrupted: nothing is sent before the first, nothing answered before the
+// second.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Capacity } from '../../../src/payments/pipeline/capacity.js';
 import type { OrganisationId } from '../../../src/values/ids.js';
@@ -10,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** How many of these a room takes in. */
+/** The request, and whether it was answered yet. */
 function entered(capacity: Capacity, tenant: number | string, count: number): number {
   let taken = 0;
   for (let one = 0; one < count; one += 1) {
@@ -21,7 +22,7 @@ function entered(capacity: Capacity, tenant: number | string, count: number): nu
   return taken;
 }
 
-/** Time goes on: in each millisecond so many of a tenant are answered and more want to come in. */
+/** Until this commits or not, it is open whether the correlation ID is free. */
 function flow(
   capacity: Capacity,
   tenant: number,
@@ -62,7 +63,7 @@ describe('admission by delay', () => {
       capacity.leave(1);
       expect(entered(capacity, 1, 1)).toBe(1);
     }
-    // More than that it may not have, and others still have their share.
+    // Another request passes through the whole gateway meanwhile.
     expect(entered(capacity, 1, 100)).toBe(0);
     expect(entered(capacity, 2, 24)).toBe(24);
   });
@@ -82,7 +83,7 @@ describe('admission by delay', () => {
     const capacity = new Capacity({ maxInFlight: 50_000, maxDelayMs: 1_000 });
     entered(capacity, 1, 100);
     let waiting = 100 + flow(capacity, 1, 20_000, { answers: 4, wants: 8 }).waiting;
-    // Four fifths of what is served in a second.
+    // Other requests pass through the whole gateway meanwhile.
     expect(waiting).toBeGreaterThan(3_000);
     expect(waiting).toBeLessThan(4_000);
     for (let ms = 0; ms < 2_000; ms += 1) {
@@ -114,7 +115,7 @@ describe('admission by delay', () => {
     const lasting = flow(capacity, 1, 2_000, { answers: 4, wants: 8 });
     expect(lasting.taken).toBeGreaterThan(0.95 * 8_000);
     expect(lasting.taken).toBeLessThanOrEqual(8_000);
-    // What is served in 200 ms.
+    // It was the original answer, without an inquiry.
     expect(100 + building.waiting + lasting.waiting).toBeLessThan(810);
     // Another one has room at once.
     expect(capacity.refuses(2)).toBe(false);
@@ -127,7 +128,7 @@ describe('admission by delay', () => {
       vi.advanceTimersByTime(150);
       for (let one = 0; one < 600; one += 1) capacity.leave(1);
       waiting += entered(capacity, 1, 3_000) - 600;
-      // What is served in 200 ms.
+      // The refundable amount is the completed one, not the preauthorised one.
       expect(waiting).toBeLessThan(810);
     }
   });
@@ -150,7 +151,7 @@ describe('admission by delay', () => {
     expect(entered(capacity, 2, 24)).toBe(24);
   });
 
-  test('nothing is served any more → after a while hardly anybody is taken in', () => {
+  test('nothing is served for a while → hardly any request is accepted', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(capacity, 1, 500);
     flow(capacity, 1, 4_500, { answers: 0, wants: 0 });
@@ -170,14 +171,14 @@ describe('room in all', () => {
     expect(entered(capacity, 'newcomer', 50)).toBe(50);
   });
 
-  test('who has left makes room', () => {
+  test('a transaction that ends → frees capacity', () => {
     const capacity = new Capacity({ maxInFlight: 10, maxDelayMs: 200 });
     expect(entered(capacity, 1, 20)).toBe(8);
     capacity.leave(1);
     expect(entered(capacity, 1, 20)).toBe(1);
   });
 
-  test('those that wait for an acquirer → do not count as waiting for us', async () => {
+  test('transactions that wait for an acquirer → do not count as queueing in this process', async () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     let answer = () => {};
     const answered = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// Completions: of which preauthorisations, up to which amount, and how often.
+// They mostly wait for deadlines: run all at once.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import type { PaymentChange } from '../../../testkit/client.js';
@@ -65,7 +65,7 @@ test('completion, a smaller amount → approved, and the rest is released: nothi
   expect(target._links).not.toHaveProperty('completion');
   const rest = await gateway.api.complete(audit, 7_500);
   expect([rest.status, rest.errors]).toEqual([422, ['target_not_completable path/audit']]);
-  // What can be refunded is what was taken, not what was held.
+  // Charges only transactions that were reversed before, however slow the machine is: every request arrives too late.
   expect((await gateway.api.lookUp(body.audit)).body.kvps[`${KVP}REFUNDABLE_AMOUNT`]).toBe('2500');
 });
 
@@ -156,7 +156,7 @@ test('completion, anything but a preauthorisation → 422 target_not_completable
   }
 });
 
-test('completion, an audit that nobody has → 404', async () => {
+test('completion, an unknown audit → 404', async () => {
   const { status, errors } = await gateway.api.complete(2_147_483_647, 100);
   expect([status, errors]).toEqual([404, ['transaction_not_found path/audit']]);
 });

@@ -1,5 +1,4 @@
-// Links that fail: they are taken out for some seconds and tried again, for their organisation alone; and one that does not answer
-// leaves room for the others.
+// As it was sent: the gateway erases its own card after the deadline.
 import { afterAll, beforeAll, describe, expect, onTestFailed, test, vi } from 'vitest';
 import type { AcquirerLink } from '../../../src/acquirers/contract.js';
 import { FAILURES_IN_A_ROW, MOST_WITHOUT_ANOTHER_WAY } from '../../../src/acquirers/links.js';
@@ -15,14 +14,14 @@ const SILENT = { fault: 'lost request' } as const;
 let gateway: TestGateway;
 let shops: RoutedShops;
 beforeAll(async () => {
-  // Links that answer do so in time on a busy machine, too.
+  // Processes of one gateway: the slow card is in time for the patient one, and too late for the other.
   gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '5000' } });
   shops = new RoutedShops(gateway);
 });
 afterAll(() => shops.close());
 
 const many = (count: number, pay: () => Promise<Answer>) => Promise.all(Array.from({ length: count }, pay));
-/** On a machine that is busy enough, the gateway has too much to do: not processed, to be sent again. */
+/** The audit that an answer in doubt points to. */
 const processed = (pay: () => Promise<Answer>) => async (): Promise<Answer> => {
   for (;;) {
     const answer = await pay();
@@ -43,7 +42,7 @@ describe('a link that does not answer', () => {
   const BACK = '"link":"silent","msg":"acquirer link answers again"';
 
   // catches(breakers: a link that fails is taken out)
-  test('→ taken out after some failures in a row: the next payments go elsewhere at once; told once, and once when it answers again', async () => {
+  test('→ taken out after some failures in a row: the next payments go elsewhere at once; logged once, and once when it answers again', async () => {
     const [silent, other] = [await shops.host('silent'), await shops.host('other')];
     silent.rules.add(SILENT);
     const routes = [
@@ -61,7 +60,7 @@ describe('a link that does not answer', () => {
     expect(asked()).toBe(FAILURES_IN_A_ROW);
     expect([logged(OUT), logged(BACK)]).toEqual([1, 0]);
     await vi.waitFor(async () => expect(await shops.failing('silent')).toEqual([1, [1]]), PATIENTLY);
-    // What fails for one organisation is no reason for another to go elsewhere.
+    // Waits until a search finds it, and returns it still unanswered.
     silent.rules.clear();
     await expectAll([await neighbour.pay()], neighbour, 'silent');
     await vi.waitUntil(async () => (await shop.linkOf(await shop.pay())) === 'silent', PATIENTLY);
@@ -164,7 +163,7 @@ describe('room', () => {
       }, PATIENTLY)
       .toBe(800);
     const waiting = await stored();
-    // Of the 240 that one organisation may have.
+    // A reversal is repeated until it is confirmed, which may take more than one on a slow machine.
     expect((waiting.silent ?? 0) + (waiting.mute ?? 0)).toBeLessThanOrEqual(234);
     expect(Math.min(waiting.silent ?? 0, waiting.mute ?? 0)).toBeGreaterThan(54);
     for (let round = 0; round < 30; round += 1) {
@@ -189,7 +188,7 @@ describe('room', () => {
     await crowded.sql('UPDATE merchant SET routes_version = 1 WHERE id = 1');
     const waiting = () => crowded.sql(`SELECT FROM transaction WHERE acquirer = 'silent'`);
     const stuck: Promise<Answer>[] = [];
-    // One after the other: those that come at once are many for a moment. Nine tenths of four fifths are for one link of one organisation.
+    // Makes a payment whose answer is lost, and waits until it is found to be approved.
     for (let one = 1; one <= 36; one += 1) {
       stuck.push(crowded.api.purchase());
       await expect.poll(async () => (await waiting()).length, PATIENTLY).toBe(one);

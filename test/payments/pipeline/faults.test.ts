@@ -1,4 +1,4 @@
-// The simulator's fault cards: what a client sees, and what gateway and acquirer have booked in the end.
+// Cached plans: whatever the tables were like when a plan was made, each row is found by its key.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Answer as AcquirerAnswer, Order } from '../../../src/acquirers/contract.js';
 import { type LedgerEntry, SimulatorLedger } from '../../../src/acquirers/simulator/ledger.js';
@@ -23,10 +23,10 @@ import {
   UNREADABLE_ANSWER_CARD,
 } from '../../../testkit/test-cards.js';
 
-// They wait for deadlines more than they work: all at once.
+// The lines of a statement's cached plan.
 vi.setConfig({ maxConcurrency: 40 });
 
-/** Charges only what was reversed before, however slow the machine is: all that is asked comes too late. */
+/** Each table that a cached plan reads, and its expected index condition. */
 class TooLate extends Simulator {
   constructor(readonly path: string) {
     super({ ledger: new SimulatorLedger(path), deadlineMs: 300, slowMs: 1 });
@@ -43,7 +43,7 @@ class TooLate extends Simulator {
   }
 }
 
-/** As it was sent: the gateway destroys its own card when the deadline has passed. */
+/** Completions, refunds and voids that the acquirer declines or fails: test cards 43 and 44. */
 function withCardOfItsOwn(order: Order): Order {
   if (!('method' in order) || order.method.kind !== 'card') return order;
   const { number, expiry } = order.method.card;
@@ -93,7 +93,7 @@ async function untilLedgerShows(audit: number, operations: string[]): Promise<vo
   await vi.waitFor(async () => expect(await operationsOf(audit)).toEqual(operations), { timeout: 60_000 });
 }
 
-/** The audit that an answer in doubt points to. */
+/** The look-up of the payment once the operation has happened. */
 function expectInDoubt(answer: Answer, status: 502 | 504): number {
   expect(answer.status).toBe(status);
   expect(answer.errors).toEqual([status === 504 ? 'acquirer_timeout ' : 'acquirer_answer_unreadable ']);
@@ -189,7 +189,7 @@ describe.concurrent.each(PAYMENTS)('%s', (type, pay) => {
     const audit = expectInDoubt(await pay(late.api, { pan: SLOW_CARD }), 504);
     const decided = await late.api.decided(audit);
     expect(decided.status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
-    // A reversal is repeated until it is confirmed, which may take more than one on a slow machine.
+    // Its final status by look-up.
     await vi.waitFor(
       async () => expect([...new Set(await operationsOf(audit))]).toEqual(['reversal', type]),
       { timeout: 60_000 },
@@ -198,7 +198,7 @@ describe.concurrent.each(PAYMENTS)('%s', (type, pay) => {
   });
 });
 
-/** Makes a payment whose answer gets lost, and waits until it has turned out approved. */
+/** Purchases, preauthorisations and standalone refunds: the answer, the stored row and the look-up. */
 async function paidWithLostAnswer(pay: Client['purchase']): Promise<number> {
   const audit = expectInDoubt(await pay({ pan: LOST_ANSWER_CARD, amount: 100 }), 504);
   expect((await hasty.api.decided(audit)).status.transaction_status_code).toBe('approved');

@@ -22,7 +22,9 @@ afterAll(async () => {
   await empty.drop();
 });
 
-/** The lines of the plan that is kept for a statement. */
+/**
+ * Payments that were certainly not sent are rerouted; those that may have been sent never are. With two hosts of the testkit.
+ */
 async function keptPlan({ name, text }: Statement): Promise<string[]> {
   const parameters = new Set(text.match(/\$\d+/g)).size;
   await commits.script(commits, `PREPARE "${name}" AS ${text}`);
@@ -41,7 +43,7 @@ const STATEMENTS: readonly Statement[] = Object.values({
   BANKS,
   USABLE_TOKENS,
 }).filter((exported): exported is Statement => typeof exported === 'object' && 'text' in exported);
-/** Each table that a kept plan reads, and what it has to be found by. */
+/** With two connections, one remains while the other reconnects. */
 const KEYS: Readonly<Record<string, RegExp>> = {
   transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,
   token: /Index Cond: .*\bvirtual_pan = /,

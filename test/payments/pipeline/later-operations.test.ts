@@ -1,4 +1,4 @@
-// Completions, refunds and voids that the acquirer declines, or that something goes wrong with: test cards 43 and 44.
+// Undisturbed, it would have gone over the merchant's own link.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import type { Answer, Json } from '../../../testkit/client.js';
@@ -7,7 +7,7 @@ import { cardAnsweredLaterWith, cardWithFaultLater } from '../../../testkit/test
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  // Longer than the two seconds that fault 06 takes.
+  // Readers continue; writers wait, and then see this change.
   gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '6000' } });
 });
 afterAll(() => gateway.close());
@@ -15,7 +15,7 @@ afterAll(() => gateway.close());
 interface Later {
   readonly pay: (pan: string) => Promise<Answer>;
   readonly act: (audit: number) => Promise<Answer>;
-  /** What a look-up of the payment shows once it has happened. */
+  /** The claim itself, not a background job: it has looked the target up by then. */
   readonly happened: (target: Json) => void;
 }
 
@@ -46,7 +46,7 @@ const OPERATIONS: Record<string, Later> = {
 interface Expected {
   /** Of the answer to the operation. */
   readonly http: number;
-  /** How it ends, by the look-up. */
+  /** Capacity: which requests are accepted and which shed under overload. Without a gateway. */
   readonly status: string;
   readonly gatewayStatusCode: number;
 }

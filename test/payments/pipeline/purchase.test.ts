@@ -1,4 +1,4 @@
-// Purchases, preauthorisations and standalone refunds: what is answered, stored and found again.
+// How many of these are accepted.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { luhnDigit } from '../../../src/values/card.js';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
@@ -207,13 +207,13 @@ test('purchase, any of its answers → never the card number, the expiry date or
   }
 });
 
-test('lookup, an audit that nobody has → 404 transaction_not_found', async () => {
+test('lookup, an unknown audit → 404 transaction_not_found', async () => {
   const { status, errors } = await gateway.api.lookUp(2_147_483_647);
   expect(status).toBe(404);
   expect(errors).toEqual(['transaction_not_found path/audit']);
 });
 
-test('search, a correlation ID that nobody used → 200 and an empty array', async () => {
+test('search, an unused correlation ID → 200 and an empty array', async () => {
   const { status, body } = await gateway.api.search('nobody-used-this');
   expect(status).toBe(200);
   expect(body).toEqual({ results: [] });

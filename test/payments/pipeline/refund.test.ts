@@ -1,4 +1,4 @@
-// Refunds by audit: of what, up to which amount, and how often.
+// Time passes: in each millisecond so many of a tenant are answered, and more arrive.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import type { PaymentChange } from '../../../testkit/client.js';
@@ -92,14 +92,14 @@ test('refund by audit, one cent more than the rest → 422, and the rest is stil
   expect((await gateway.api.refund(audit, 4_000)).status).toBe(201);
 });
 
-test('refund by audit, one cent of what is refunded in full → 422 refund_exceeds_original', async () => {
+test('refund by audit, one cent of a fully refunded purchase → 422 refund_exceeds_original', async () => {
   const audit = await purchased();
   await gateway.api.refund(audit, 10_000);
   const { status, errors } = await gateway.api.refund(audit, 1);
   expect([status, errors]).toEqual([422, [`refund_exceeds_original ${AMOUNT}`]]);
 });
 
-test('refund by audit, a completion → up to what was completed, not what was preauthorised', async () => {
+test('refund by audit, a completion → up to the completed amount, not the preauthorised one', async () => {
   const { body } = await gateway.api.preauthorise({ amount: 10_000 });
   const completion = (await gateway.api.complete(body.audit, 6_000)).body.audit;
   expect((await gateway.api.refund(completion, 6_001)).code).toBe('refund_exceeds_original');
@@ -153,7 +153,7 @@ test('refund by audit, voided → its amount can be refunded again', async () =>
 });
 
 // catches(target: of the merchant that the request names)
-test('refund by audit, an audit that nobody has, or another merchant than its target is of → 404', async () => {
+test('refund by audit, an unknown audit, or a merchant other than the target’s → 404', async () => {
   const nobodys = await gateway.api.refund(2_147_483_647, 100);
   expect([nobodys.status, nobodys.errors]).toEqual([404, ['transaction_not_found path/audit']]);
   const audit = await purchased({ merchant: 1 });

@@ -1,5 +1,4 @@
-// Payments that were certainly not sent go over another link; those that may have been sent never do. Two hosts of the testkit on the other
-// side.
+// It may not have more, and others still have their share.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import type { Host } from '../../../testkit/iso8583-host/host.js';
@@ -182,7 +181,7 @@ test('a refund whose target is decided on another link just then → not sent, s
   );
   const [row] = await alone.sql<{ audit: number }>(`SELECT audit FROM transaction WHERE status = 'unknown'`);
   const refunding = alone.api.refund(row?.audit ?? 0, 50);
-  // The claim, and not somebody in the background: it has looked the target up by then.
+  // Another tenant is accepted at once.
   await vi.waitUntil(async () => {
     const waiting = await alone.sql(
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%refundable_from%'`,

@@ -156,7 +156,7 @@ test('void, an amount in its body → ignored, as every unknown member is', asyn
 });
 
 // catches(target: of the merchant that the request names)
-test('void, an audit that nobody has, or another merchant than its target is of → 404', async () => {
+test('void, an unknown audit, or a merchant other than the target’s → 404', async () => {
   const nobodys = await gateway.api.void(2_147_483_647);
   expect([nobodys.status, nobodys.errors]).toEqual([404, ['transaction_not_found path/audit']]);
   const otherMerchant = await gateway.api.void(await purchased(), { merchant: 3 });

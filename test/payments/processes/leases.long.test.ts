@@ -1,4 +1,4 @@
-// Leases of audits: by them the others find what a process left in doubt, so none may go too early.
+// Audit leases: they show the others what a process left in doubt, so none may end too early.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DeadProcesses } from '../../../src/payments/doubt/resolver.js';
 import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
@@ -28,7 +28,7 @@ test('purchase without an answer, when all other audits of its block are decided
   for (let next = audit; next <= (block?.last ?? 0); ) next = (await dying.api.purchase()).body.audit;
   for (let heartbeat = 0; heartbeat < 2; heartbeat += 1) await heartbeatOf();
 
-  // It is silent from now on, as far as the other can see.
+  // From now on it seems silent to the other.
   acquirer.nextFindings(() => answered('00'));
   await vi.waitUntil(
     async () => {
@@ -71,7 +71,7 @@ describe('a process', () => {
       audit,
     ]);
 
-  /** As a gateway has it when it starts, before its first heartbeat. */
+  /** As in a starting gateway, before its first heartbeat. */
   async function started() {
     const registry = await ProcessRegistry.register(database, processTimes(5_000));
     const leases = new AuditLeases(database, registry);
@@ -152,7 +152,7 @@ describe('a process', () => {
   });
 
   // catches(dead processes: forgotten with their leases only after what they left was handed over)
-  test('dead for more than an hour → what it left is handed over before it is forgotten with its leases', async () => {
+  test('dead for more than an hour → its transactions are handed over before its row and leases are deleted', async () => {
     const dead = await started();
     const [audit] = await taken(dead, 1);
     await query(
@@ -200,8 +200,8 @@ describe('a process', () => {
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
-  describe('after a failover that lost what was committed last', () => {
-    /** The counter and the leases are as they were before, and the timeline is another. */
+  describe('after a failover that lost the last commits', () => {
+    /** The counter and the leases are as before, and the timeline is another. */
     async function goBack(): Promise<void> {
       await query('DELETE FROM audit_lease');
       await query('UPDATE organisation SET next_audit = 1');
@@ -212,7 +212,7 @@ describe('a process', () => {
 
     // catches(leases: counters that may have gone back are moved past what was handed out)
     // catches(leases: none while the counters may have gone back)
-    test('→ leases nothing until the counters were moved past what was handed out', async () => {
+    test('→ leases nothing until the counters have moved past every audit handed out', async () => {
       const [one, other] = [await started(), await started()];
       const before = await taken(one, 40);
       await goBack();
@@ -224,7 +224,7 @@ describe('a process', () => {
     });
 
     // catches(leases: what is in doubt is leased anew when the database has lost its lease)
-    test('→ what is in doubt is leased anew, and the rest of the block is not handed out', async () => {
+    test('→ audits in doubt are leased again, and the rest of the block is not handed out', async () => {
       const process = await started();
       await process.heartbeat();
       const [inDoubt, decided] = await taken(process, 2);
@@ -257,7 +257,7 @@ describe('a process', () => {
     });
   });
 
-  test('that the database has lost → leases nothing until it has registered anew', async () => {
+  test('that the database has lost → leases nothing until it has registered again', async () => {
     const process = await started();
     await query('DELETE FROM process');
     await expect(process.take()).rejects.toThrow('not_processed');

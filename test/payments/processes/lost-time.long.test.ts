@@ -1,4 +1,5 @@
-// The lost time: a database that has gone back does not know what was processed since, so nobody is told that something is not there.
+// Lost time: a database that has gone back does not know recent payments, so no client is told that a transaction does not
+// exist.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeUnknown } from '../../../client/src/index.js';
@@ -57,8 +58,8 @@ describe('a gateway on a database that was restored', () => {
 
   // catches(lost time: audits of blocks that were leased at the backup may be lost, too)
   // catches(lost time: what may be lost is not said not to be there)
-  test('look-up of an audit that may have been given out then → 503, of one that cannot → 404', async () => {
-    // Among them those of a block that was leased at the backup.
+  test('look-up of an audit that may have been assigned in the lost time → 503, of any other → 404', async () => {
+    // Among them audits of a block that was leased at the backup.
     expect(await answerOf(gateway.api.lookUp(firstLost))).toBe('503 unavailable');
     expect(await answerOf(gateway.api.lookUp(500_000))).toBe('503 unavailable');
     expect((await gateway.api.lookUp(known.audit)).status).toBe(200);
@@ -153,7 +154,7 @@ describe('a database that has gone back by itself', () => {
   });
 
   // catches(lost time: a process that misses its own heartbeat notes it)
-  test('without the last heartbeat of a process that goes on → lost from the one that it has', async () => {
+  test('without the last heartbeat of a running process → lost since the last heartbeat that it has', async () => {
     const process = await started();
     await process.heartbeat();
     await newTimeline();
@@ -163,7 +164,7 @@ describe('a database that has gone back by itself', () => {
     expect(await look()).toEqual(['rejected', 'fulfilled']);
   });
 
-  test('another process has noticed first, and knows nothing → the one that misses its heartbeat says so all the same', async () => {
+  test('another process noticed first, without knowing what was lost → the one that misses its heartbeat still reports it', async () => {
     const process = await started();
     await process.heartbeat();
     await newTimeline();

@@ -1,5 +1,5 @@
-// A process that cannot commit its heartbeat: it neither claims nor sends nor is ready, before anybody may presume it dead, and sends
-// nothing of what it claimed before.
+// A process that cannot commit its heartbeat neither claims nor sends nor is ready before the others may presume it dead, and
+// sends nothing that it claimed before.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Answer, Order, Prepared } from '../../../src/acquirers/contract.js';
@@ -51,7 +51,7 @@ async function started(acquirer: ScriptedAcquirer) {
     const { reason } = (await response.json()) as { reason?: string };
     return { status: response.status, reason };
   };
-  /** Somebody locks the registry: nothing else is amiss. */
+  /** The registry is locked, and nothing else is wrong. */
   const hold = async () => {
     const { query, rollback } = await locker(gateway);
     await query('SELECT FROM process FOR UPDATE');
@@ -85,7 +85,7 @@ test('claimed before heartbeats were missed, and not sent yet → never sent: ot
   const release = await hold();
   await vi.waitUntil(async () => (await ready()).status === 503, PATIENTLY);
   await release();
-  // Alive again, and what it claimed before is not its own any more.
+  // Alive again, but its earlier claims are no longer its own.
   await vi.waitUntil(async () => (await ready()).status === 200, PATIENTLY);
   acquirer.send();
   expect((await claimed).body.status).toMatchObject({
@@ -96,7 +96,7 @@ test('claimed before heartbeats were missed, and not sent yet → never sent: ot
 });
 
 // catches(processes: what a process left is not asked about before the deadline for its answer) slow
-test('a live process whose heartbeats are held up → what it has sent before is decided by its answer, not reversed by the others', async () => {
+test('a live process whose heartbeats are held up → the acquirer’s answer decides what it has sent, and the others do not reverse it', async () => {
   const acquirer = new ScriptedAcquirer();
   const { gateway, hold } = await started(acquirer);
   const other = await testGateway({
@@ -109,12 +109,12 @@ test('a live process whose heartbeats are held up → what it has sent before is
   const answering = gateway.api.purchase({ correlationId: 'sent-before' });
   const reference = await answer.asked;
   const release = await hold();
-  // The other presumes it dead, and has what it left.
+  // The other presumes it dead, and takes over.
   await vi.waitUntil(
     async () => (await gateway.sql('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).length === 1,
     PATIENTLY,
   );
-  // Ten looks of the other, which has nothing else to resolve: that it leaves this one alone only time shows.
+  // Ten runs of the other, which has nothing else to resolve: only time shows that it leaves this one alone.
   await sleep(500);
   expect([acquirer.inquiries, acquirer.reversals]).toEqual([[], []]);
   answer.answer(answered('00'));

@@ -211,7 +211,7 @@ test('changed in the database, or made up there → is not carried out, and said
     [target, randomUUID()],
   );
   expect(await failed(made?.id as number)).toEqual({ state: 'failed', failure: 'request_altered' });
-  expect(gateway.logged()).toContain('a request of an operator is not as it was sealed: refused');
+  expect(gateway.logged()).toContain('the seal of an operator request is broken: refused');
   expect(await leftOf(target)).toBe('5000');
 });
 

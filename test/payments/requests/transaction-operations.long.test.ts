@@ -108,7 +108,7 @@ test('void and completion → as the interface does them', async () => {
 test('more than is left, another organisation’s audit, a suspended merchant → refused as by the interface', async () => {
   const target = await audit(gateway.api.purchase({ amount: 100 }));
   expect(await refusal(`transaction refund ${target} --amount 101 --reason x`)).toBe(
-    `1.00 AUD are left to refund of transaction ${target}`,
+    `1.00 AUD can still be refunded of transaction ${target}`,
   );
   const held = await audit(gateway.api.preauthorise({ amount: 100 }));
   expect(await refusal(`transaction complete ${held} --amount 101 --reason x`)).toBe(
@@ -258,9 +258,7 @@ test('nobody knows whether it was done → says so, and under which key to ask a
   await lock.rollback();
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(
-      /nobody knows whether it was done .*; ask for it again under the same key.*--key \S+\n$/,
-    ),
+    expect.stringMatching(/the outcome is unknown .*; repeat it with the same key.*--key \S+\n$/),
   ]);
   const [, key] = /--key (\S+)/.exec(stderr) ?? [];
   expect(await json(`${line} --key ${key}`)).toMatchObject({ state: 'done', status: 'approved' });

@@ -1,4 +1,4 @@
-// The key-encryption key: renewed while the gateway serves, made once, never replaced.
+// The key-encryption key: renewed while the gateway serves, created once, never replaced.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ describe('while the gateway serves', () => {
     onTestFinished(() => operator.close());
   });
 
-  test('renew it → data keys are wrapped anew, sealed rows stay as they are, and the gateway goes on serving', async () => {
+  test('renew it → data keys are rewrapped, sealed rows stay as they are, and the gateway keeps serving', async () => {
     const tokens = await tokensOf(gateway, 1, 3);
     await payWith(gateway, tokens);
     const path = join(dataDirOf(gateway), 'key-encryption-key');
@@ -51,7 +51,7 @@ describe('while the gateway serves', () => {
     expect(renewed).not.toBe(file);
     expect(await opened(operator, rows)).toHaveLength(6);
     await payWith(gateway, tokens);
-    // A merchant whose first data key is made only now.
+    // A merchant whose first data key is created only now.
     await payWith(gateway, await tokensOf(gateway, 2, 2), 2);
   });
 
@@ -81,7 +81,7 @@ describe('while the gateway serves', () => {
     const renewing = operator.rotation.rewrap();
     const stillOld = () => gateway.sql('SELECT FROM data_key WHERE key_encryption_key = $1', [keyId]);
     while ((await stillOld()).length > 0) await sleep(2);
-    // Of merchant 1: its place was passed already when merchant 2's key was wrapped anew.
+    // Merchant 1's place was already passed when merchant 2's key was rewrapped.
     await gateway.sql('INSERT INTO data_key VALUES (1, 1, 1, $1, $2)', [keyId, wrapped]);
     expect(await renewing).toBe(2);
     await payWith(gateway, await tokensOf(gateway, 1, 2), 1);
@@ -89,7 +89,7 @@ describe('while the gateway serves', () => {
   });
 });
 
-/** Goes with the test. */
+/** Removed with the test. */
 async function folder(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'tollgate-keys-'));
   onTestFinished(() => rm(made, { recursive: true }));
@@ -110,7 +110,7 @@ test('key files made at once by several processes for one new database → one w
     for (const one of wrapped) {
       expect(await new FileKeys(path).unwrap(one, 'context')).toEqual(Buffer.from('a data key'));
     }
-    // Nothing is left lying about.
+    // Nothing is left behind.
     const left = (await readdir(place)).filter((name) => name.startsWith(`key-${round}`));
     expect(left).toEqual([`key-${round}`]);
   }

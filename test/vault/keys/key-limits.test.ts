@@ -1,4 +1,4 @@
-// How long a data key seals: by its age and by the count of its seals, shown, and enforced by the gateways themselves.
+// How long a data key seals, by age and by number of seals: shown, and enforced by the gateways themselves.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { showKeys } from '../../../src/installation/keys.js';
 import {
@@ -48,7 +48,7 @@ test('seals are counted, by every process that seals', async () => {
   await tokensOf(gateway, 1, 5);
   const second = await testGateway({ shareWith: gateway });
   await tokensOf(second, 1, 3);
-  // A process that ends records what it has sealed; one that goes on does so every ten seconds.
+  // A process records its seals when it ends, and otherwise every ten seconds.
   await second.close();
   const sealed = async () => (await showKeys(operator.database))[0]?.sealed;
   await vi.waitUntil(async () => ((await sealed()) ?? 0) >= 8, { timeout: 60_000 });

@@ -33,7 +33,7 @@ function start(environment: Record<string, string> = {}) {
   return startGateway({ settings, databaseUrl: gateway.databaseUrl, log: pino({ level: 'silent' }) });
 }
 
-/** What a start could write, apart from the running gateway's own signs of life. */
+/** Everything that a start could write, apart from the running gateway's heartbeats. */
 async function state() {
   const [counts] = await gateway.sql(`
     SELECT (SELECT count(*) FROM data_key) AS keys, (SELECT count(*) FROM journal) AS entries,

@@ -26,7 +26,7 @@ async function transitKeys() {
   return { server, provider: new TransitKeys({ address, token, keyName: 'tollgate', mount: 'transit' }) };
 }
 
-/** What every provider must keep, whoever holds the key. */
+/** The contract of every provider. */
 describe.each<[string, () => Promise<KeyProvider>]>([
   ['file', async () => (await fileKeys()).provider],
   ['environment', async () => new EnvironmentKeys(randomBytes(32).toString('base64'))],
@@ -169,7 +169,7 @@ describe('the token for Vault', () => {
   });
 });
 
-test('two providers, while one takes the other’s place → the new one wraps, and each opens what it has wrapped', async () => {
+test('two providers, while one replaces the other → the new one wraps, and each opens what it has wrapped', async () => {
   const { provider: file } = await fileKeys();
   const { provider: vault } = await transitKeys();
   const before = await file.wrap(Buffer.from('before'), 'a');

@@ -34,13 +34,13 @@ beforeEach(async () => {
 const age = () => gateway.sql(`UPDATE data_key SET created_at = created_at - interval '2 minutes'`);
 
 describe('rotating', () => {
-  /** What `status` tells, without what is made by chance. */
+  /** The output of `status`, without random values. */
   const counts = async () =>
     (await showKeys(operator.database)).map(({ merchant, version, seals, tokens, transactions }) => {
       return { merchant, version, seals, tokens, transactions };
     });
 
-  test('rotate → every token and transaction is sealed anew under the next version, and holds what it held', async () => {
+  test('rotate → every token and transaction is resealed under the next version, with the same content', async () => {
     const [mine, theirs] = [await tokensOf(gateway, 1, 20), await tokensOf(gateway, 2, 5)];
     const bank = await vaultOf(api).newToken({ account: bankAccount() });
     await payWith(gateway, mine);
@@ -77,7 +77,7 @@ describe('rotating', () => {
     await payWith(gateway, mine);
     await payWith(gateway, theirs, 2);
     expect((await vaultOf(api).lookUpToken(bank.customerId, bank.id)).status).toBe(200);
-    // What is new is sealed under the new version.
+    // New rows are sealed under the new version.
     const newest = await sealedRows(gateway);
     expect(newest.length).toBeGreaterThan(after.length);
     expect(versionsIn(newest, 1)).toEqual([2]);
@@ -153,7 +153,7 @@ describe('destroying', () => {
     // Replaced long enough ago, but everything is still sealed under it.
     await refused(1);
 
-    // Goes on to the version that is there, and makes no third.
+    // Continues with the existing version, and creates no third.
     await operator.rotation.rotate(1, quiet);
     expect(versionsIn(await sealedRows(gateway), 1)).toEqual([2]);
     await gateway.sql('UPDATE data_key SET created_at = now() WHERE version = 2');
@@ -165,7 +165,7 @@ describe('destroying', () => {
     await refused(1);
     expect((await showKeys(operator.database)).map(({ version }) => version)).toEqual([2]);
 
-    // A copy of the old rows, from a backup for example, does not open any more.
+    // A copy of the old rows, for example from a backup, no longer opens.
     for (const row of before) await expect(opened(operator, [row])).rejects.toThrow(KeyUnavailable);
     await payWith(gateway, tokens);
     expect(await opened(operator, await sealedRows(gateway))).toHaveLength(9);

@@ -1,4 +1,4 @@
-// AWS KMS as the holder of the key-encryption key: requests as AWS asks for them, and refusals in one line.
+// AWS KMS as key provider: requests as AWS specifies them, and refusals in one line.
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ async function kms({ credentials: other, ...change }: Change = {}) {
   };
 }
 
-/** For the rest of the test, without what the machine itself has of credentials. */
+/** For the rest of the test, without the machine's own credentials. */
 function awsEnvironment(variables: Readonly<Record<string, string>>): void {
   vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nowhere');
   vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
@@ -49,7 +49,7 @@ test('another key behind the alias → it wraps, and the one before unwraps what
   const renewed = await keys.wrap(Buffer.from('new'), 'one');
   expect(renewed.keyId).not.toBe(old.keyId);
   expect(await keys.unwrap(old, 'one')).toEqual(Buffer.from('old'));
-  // Named as another's, it does not open: KMS alone would have opened it.
+  // Under another key's name it does not open, although KMS alone would open it.
   await expect(keys.unwrap({ ...old, keyId: renewed.keyId }, 'one')).rejects.toThrow(KeyUnavailable);
 });
 
@@ -62,7 +62,7 @@ test('without credentials of its own → those of the instance’s role, and lat
     if (request.url === '/latest/api/token') return void response.end('a token');
     if (request.url === role) return void response.end('gateway');
     given += 1;
-    // The first ones end within the minutes before which they are renewed.
+    // The first credentials end so soon that they are renewed at once.
     const Expiration = new Date(Date.now() + (given === 1 ? 60_000 : 3_600_000)).toISOString();
     const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token } = credentials;
     response.end(JSON.stringify({ Code: 'Success', AccessKeyId, SecretAccessKey, Token, Expiration }));
@@ -97,7 +97,7 @@ describe('refusals', () => {
     );
   });
 
-  test('a key that does not exist, an error, garbage, and nobody there → one line each', async () => {
+  test('a key that does not exist, an error, garbage, and no server → one line each', async () => {
     const { keys: absent } = await kms({ keyName: 'alias/another' });
     await expect(absent.wrap(randomBytes(32), 'one')).rejects.toThrow(/\(HTTP 400, NotFoundException\)$/);
     const { server, keys } = await kms();

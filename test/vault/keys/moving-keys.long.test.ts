@@ -1,5 +1,5 @@
-// From one provider of the key-encryption key to another, while gateways serve: what both have wrapped opens meanwhile, and in the end the new
-// one is enough.
+// From one key provider to another while gateways serve: both providers' keys open meanwhile, and in the end the new one is
+// enough.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -63,7 +63,7 @@ test('from the file to AWS KMS, and back', async () => {
   const [file] = await wrappedBy();
   expect(file).toMatch(/^[0-9a-f]{16}$/);
 
-  // A process with both beside one that has the file alone: what is new is wrapped by KMS from now on.
+  // A process with both beside one with the file alone: from now on KMS wraps new keys.
   const moving = await testGateway({
     shareWith: gateway,
     settings: { ...inKms(), PREVIOUS_KEY_PROVIDER: 'file' },

@@ -1,5 +1,5 @@
-// Gateways that are killed while they renew data keys in the background: nothing is lost at any point, the next one goes on where the last
-// one stopped, and a key is destroyed only when nothing is sealed under it, and not without an entry of the journal.
+// Gateways killed while they renew data keys in the background: nothing is lost at any point, the next one resumes, and a key
+// is destroyed only when nothing is sealed under it, with a journal entry.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -55,13 +55,13 @@ const destroyed = async () =>
     ({ detail }) => detail,
   );
 
-/** A rotation that was begun so long ago is taken for one that was interrupted. */
+/** A rotation begun so long ago counts as interrupted. */
 const letTimePass = () =>
   shared.sql(
     `UPDATE data_key SET created_at = created_at - interval '20 minutes', emptied_at = emptied_at - interval '20 minutes'`,
   );
 
-/** Rows that somebody has locked are left for a later pass, so that the renewal cannot come to its end. */
+/** Locked rows are left for a later pass, so that the renewal cannot finish. */
 async function whileHeld(tokenId: number | undefined, work: () => Promise<void>): Promise<void> {
   await holder.query('BEGIN');
   await holder.query('SELECT FROM token WHERE $1::integer IS NULL OR id = $1 FOR NO KEY UPDATE', [tokenId]);
@@ -77,7 +77,7 @@ async function killedWhen(reached: () => Promise<boolean>): Promise<void> {
   await everythingOpens();
 }
 
-/** With the keys as they are stored: those of a version that is not there any more would not. */
+/** With the stored keys: rows under a deleted version would not open. */
 async function everythingOpens(): Promise<void> {
   const found = await opened(operator, await sealedRows(shared));
   expect(found).toEqual(expect.arrayContaining(texts));

@@ -1,4 +1,4 @@
-// A rotation that is killed again and again: nothing is lost at any point, and the next one goes on where it stopped.
+// A rotation killed again and again: nothing is lost at any point, and the next one resumes.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { showKeys } from '../../../src/installation/keys.js';

@@ -32,7 +32,7 @@ test('the same text sealed twice looks different each time', () => {
   expect(new Set(sealed.map((text) => text.slice(0, 24))).size).toBe(2_000);
 });
 
-/** Without an expectation for each, of which there would be twenty thousand. Whatever else is thrown is a failure. */
+/** Without twenty thousand expectations. Any other error is a failure. */
 function opens(key: DataKey, place: Place, sealed: Buffer): boolean {
   try {
     open(key, place, sealed);
@@ -70,7 +70,7 @@ test('ten thousand ciphertexts swapped between rows, fields, merchants, organisa
       if (from === to) continue;
       tried += 1;
       if (opens(to.key, to.place, from.bytes)) opened.push([from.place, to.place]);
-      // Under its own key in another place, too: what binds it is the place, not only the key.
+      // Under its own key in another place, too: the place binds it, not only the key.
       if (from.place !== to.place && opens(from.key, to.place, from.bytes))
         opened.push([from.place, to.place]);
     }
@@ -87,7 +87,7 @@ test('what was sealed does not open in the same place with the same key under an
 });
 
 // catches(seal: bound to what its row says)
-test('what was sealed does not open where the row says another thing of it', () => {
+test('what was sealed does not open if the row’s other values were changed', () => {
   const [key] = keys as [DataKey, DataKey];
   const sealed = seal(key, PLACE, 'a secret');
   expect(() => open(key, { ...PLACE, says: 'another thing' }, sealed)).toThrow(SealBroken);

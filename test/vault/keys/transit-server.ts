@@ -6,17 +6,17 @@ import type { AddressInfo } from 'node:net';
 
 export interface TransitServer {
   readonly address: string;
-  /** The one that is let in now. */
+  /** The token that is accepted now. */
   readonly token: string;
   /** What was asked, without bodies. */
   readonly requests: { path: string; namespace: string | undefined }[];
   /** As `vault write -f transit/keys/NAME/rotate`. */
   rotate(): void;
-  /** The token ends after so many seconds, unless it is renewed. */
+  /** The token expires after so many seconds, unless it is renewed. */
   expiresAfter(seconds: number): void;
   /** How often it was renewed. */
   renewals(): number;
-  /** Another token is let in from now on, and no other. */
+  /** From now on accepts only another token. */
   replaceToken(): string;
   /** Answers everything with this from now on. */
   break(status: number | 'garbage' | 'silence'): void;

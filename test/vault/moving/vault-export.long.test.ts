@@ -107,8 +107,8 @@ test('live cards without --yes, a key that is none, a file that is there → ref
     `vault export --merchant ${merchant} --recipient ${key} --out ${desk.inFolder(newName('export'))} ${more}`;
   expect(await desk.refusal(to(id, desk.recipient))).toContain('if you mean it, say so with --yes');
   expect(await desk.json(to(id, desk.recipient, '--yes'))).toMatchObject({ tokens: 0 });
-  expect(await desk.refusal(to(1, 'age1nonsense'))).toContain('is no public key of age');
-  expect(await desk.refusal(to(1, 'nowhere'))).toContain('is no public key of age');
+  expect(await desk.refusal(to(1, 'age1nonsense'))).toContain('is neither an age public key');
+  expect(await desk.refusal(to(1, 'nowhere'))).toContain('is neither an age public key');
   expect(
     await desk.refusal(`vault export --merchant 1 --recipient ${desk.recipient} --out ${desk.identity}`),
   ).toBe(`${desk.identity} exists already and is not overwritten`);

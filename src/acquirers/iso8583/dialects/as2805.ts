@@ -1,4 +1,4 @@
-// The Australian dialect (AS 2805.2 style of ISO 8583:1987), which links have unless they name another.
+// The Australian dialect (AS 2805.2 style of ISO 8583:1987), the default for links.
 import type { Dialect } from './dialect.js';
 import { RESPONSE_MESSAGES } from './response-messages.js';
 
@@ -65,7 +65,7 @@ export const AS2805: Dialect = {
   },
   cvv: { field: 47, before: 'CCV', after: '\\' },
   responseCodes: {
-    // 77 is no approval here.
+    // 77 is not an approval in this dialect.
     approvals: ['00', '08', '11', '16'],
     partialApprovals: ['10'],
     faults: ['96'],

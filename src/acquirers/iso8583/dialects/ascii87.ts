@@ -1,5 +1,5 @@
-// A dialect of ISO 8583:1987 in plain ASCII, as many hosts outside Australia speak it: lengths of four digits in front of messages,
-// bitmaps in hexadecimal, and reversals that are requests (0400). Everything else is as in the Australian one.
+// ISO 8583:1987 in plain ASCII, as many hosts outside Australia use it: four-digit lengths, hexadecimal bitmaps, and reversals as
+// requests (0400). Everything else is as in the Australian dialect.
 import { AS2805 } from './as2805.js';
 import type { Dialect } from './dialect.js';
 

@@ -1,10 +1,10 @@
-// What a dialect of ISO 8583 says: framing, encodings, fields, constants and what response codes mean. It is data: an acquirer that
-// differs gets a table of its own, not code of its own.
+// A dialect of ISO 8583: framing, encodings, fields, constants and the meaning of response codes. It is data: an acquirer that differs
+// gets a table of its own, not code of its own.
 
 /** `n6`: six digits. `an..25 LL`: up to 25 characters after a length of two digits. `b8`: eight bytes. */
 export type FieldForm = `${'n' | 'an' | 'b'}${number}` | `${'n' | 'an' | 'b'}..${number} ${'LL' | 'LLL'}`;
 
-/** A message and the type that answers it. */
+/** A message type and the type of its answer. */
 export interface MessageTypes {
   readonly sent: string;
   readonly answer: string;
@@ -17,11 +17,11 @@ export interface RepeatedTypes extends MessageTypes {
 
 export interface Dialect {
   readonly name: string;
-  /** The length in front of each message, which does not count itself. */
+  /** The length before each message, which does not include itself. */
   readonly frame: 'two bytes' | 'four digits';
-  /** Of message types, of `n` and of lengths. */
+  /** The encoding of message types, `n` fields and lengths. */
   readonly digits: 'bcd' | 'ascii';
-  /** Of bitmaps and of `b`. */
+  /** The encoding of bitmaps and `b` fields. */
   readonly bytes: 'binary' | 'hexadecimal';
   readonly fields: Readonly<Record<number, FieldForm>>;
   readonly types: {
@@ -30,7 +30,7 @@ export interface Dialect {
     /** Purchases and refunds. */
     readonly financial: MessageTypes;
     readonly completion: RepeatedTypes;
-    /** Reversals of what is in doubt, and voids. */
+    /** Reversals of orders in doubt, and voids. */
     readonly reversal: RepeatedTypes;
   };
   readonly constants: {
@@ -43,21 +43,21 @@ export interface Dialect {
     readonly signOff: string;
     readonly echo: string;
   };
-  /** The field that carries a CVV, and what stands before and behind it there. */
+  /** The field that carries a CVV, and the text before and after it. */
   readonly cvv: { readonly field: number; readonly before: string; readonly after: string };
   readonly responseCodes: {
     readonly approvals: readonly string[];
-    /** Of less than was asked for: reversed, since the gateway asks for all or nothing. */
+    /** Approvals of a part of the amount. They are reversed, because the gateway wants all or nothing. */
     readonly partialApprovals: readonly string[];
-    /** A fault of the acquirer's own. */
+    /** The acquirer's own faults. */
     readonly faults: readonly string[];
-    /** The STAN was used before: an error of ours. */
+    /** The STAN was used before: an error of the gateway. */
     readonly duplicates: readonly string[];
-    /** To a reversal: it is reversed, or was never there. */
+    /** In answer to a reversal: it is reversed, or never existed. */
     readonly reversed: readonly string[];
-    /** Among them: the host has never seen what was to be reversed. It may still read it, and need not remember the reversal. */
+    /** A subset: the host has never seen the order. It may still read the order, and need not remember the reversal. */
     readonly unseen: readonly string[];
-    /** To a reversal, a void or a completion: to be repeated later. */
+    /** In answer to a reversal, void or completion: repeat it later. */
     readonly again: readonly string[];
     readonly messages: Readonly<Record<string, string>>;
   };

@@ -1,4 +1,4 @@
-// Every dialect that a link can have, by its name.
+// All dialects by name.
 import { AS2805 } from './as2805.js';
 import { ASCII87 } from './ascii87.js';
 import type { Dialect } from './dialect.js';

@@ -1,4 +1,4 @@
-// What response codes of ISO 8583:1987 say in words, as Australian acquirers use them.
+// Messages for the response codes of ISO 8583:1987, as Australian acquirers use them.
 
 export const RESPONSE_MESSAGES: Readonly<Record<string, string>> = {
   '00': 'Approved',

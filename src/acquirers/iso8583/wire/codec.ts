@@ -1,4 +1,4 @@
-// Messages to bytes and back, by the table of a dialect. What cannot be read exactly is unreadable: there is no second guess.
+// Converts messages to bytes and back, by a dialect's table. Anything that cannot be read exactly is unreadable; nothing is guessed.
 import type { Dialect } from '../dialects/dialect.js';
 import {
   asciiNumber,
@@ -17,12 +17,11 @@ import { MAC_BYTES, type RetailMac } from './mac.js';
 const LAST_FIELD = 128;
 
 /**
- * A message that is to be sent: its type and the texts of its fields. One is used again and again, so that a payment leaves no copy of its
- * card behind.
+ * A message to be sent: its type and the texts of its fields. The object is reused, so that a payment leaves no copy of its card behind.
  */
 export class Message {
   type = '';
-  /** Of the highest field that is set. */
+  /** The highest field that is set. */
   highest = 0;
   readonly #texts: (string | undefined)[] = new Array(LAST_FIELD + 1).fill(undefined);
   #secretField = 0;
@@ -35,7 +34,7 @@ export class Message {
     return this;
   }
 
-  /** Characters that are wiped with the message. There is one such field at most. */
+  /** Characters that are wiped with the message. At most one field has them. */
   setCharacters(field: number, characters: Uint8Array): this {
     this.#secretField = field;
     this.#secret = characters;
@@ -46,7 +45,7 @@ export class Message {
     return this.#texts[field];
   }
 
-  /** Of a field whose characters are wiped. */
+  /** The characters of a field that will be wiped. */
   characters(field: number): Uint8Array | undefined {
     return field === this.#secretField ? this.#secret : undefined;
   }
@@ -62,12 +61,12 @@ export class Message {
   }
 }
 
-/** Of a field, read from the notation of dialects: what it holds, how much of it, and how long its length is. */
+/** The form of a field, parsed from the dialect's notation: content, size, and digits of its length. */
 interface Form {
   readonly kind: 'n' | 'an' | 'b';
-  /** Digits, characters or bytes: so many, or at most so many. */
+  /** The exact or the largest number of digits, characters or bytes. */
   readonly most: number;
-  /** Of the length in front of it; none where it is always as long as `most`. */
+  /** The digits of the length before the field; 0 if the size is always `most`. */
   readonly lengthDigits: 0 | 2 | 3;
 }
 
@@ -75,19 +74,19 @@ const NOTATION = /^(n|an|b)(?:([1-9]\d*)|\.\.([1-9]\d*) (LL|LLL))$/;
 
 function formOf(notation: string): Form {
   const [, kind, fixed, most, length] = NOTATION.exec(notation) ?? [];
-  if (kind === undefined) throw new Error(`a dialect has a field of the form ${notation}, which is none`);
+  if (kind === undefined) throw new Error(`a dialect has a field of the unknown form ${notation}`);
   const lengthDigits = length === undefined ? 0 : length.length === 2 ? 2 : 3;
   return { kind: kind as Form['kind'], most: Number(fixed ?? most), lengthDigits };
 }
 
-/** By the number of the field; undefined where the dialect has no such field. */
+/** By field number; undefined if the dialect has no such field. */
 export function formsOf({ fields }: Dialect): readonly (Form | undefined)[] {
   const forms: (Form | undefined)[] = new Array(LAST_FIELD + 1).fill(undefined);
   for (const [field, notation] of Object.entries(fields)) forms[Number(field)] = formOf(notation);
   return forms;
 }
 
-/** How many bytes it can take up, its length included. */
+/** The most bytes that a field can take, with its length. */
 function mostBytes({ kind, most, lengthDigits }: Form, { digits, bytes }: Dialect): number {
   const dense = digits === 'bcd';
   const length = dense ? (lengthDigits + 1) >> 1 : lengthDigits;
@@ -101,7 +100,7 @@ function mostBytes({ kind, most, lengthDigits }: Form, { digits, bytes }: Dialec
   }
 }
 
-/** Why a message, or what should be one, says nothing. Never with what stands in it. */
+/** Why a message is unreadable. Never quotes its contents. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
@@ -112,14 +111,14 @@ const MAC_FIELDS = [64, 128] as const;
 const TERTIARY = 65;
 
 export class Codec {
-  /** Of every message that the dialect allows. */
+  /** The size of the longest message that the dialect allows. */
   readonly mostBytes: number;
   readonly leastBytes: number;
   readonly #forms: readonly (Form | undefined)[];
   readonly #dense: boolean;
   readonly #binary: boolean;
   readonly #typeBytes: number;
-  /** Of one bitmap on the wire. */
+  /** The size of one bitmap on the wire. */
   readonly #bitmapBytes: number;
   readonly #bits = new Uint8Array(2 * BITMAP_BYTES);
 
@@ -136,12 +135,12 @@ export class Codec {
     );
   }
 
-  /** To read into, again and again. */
+  /** A reusable object to read into. */
   received(): Received {
     return new Received(this.#forms, { dense: this.#dense, binary: this.#binary });
   }
 
-  /** Writes the message, with its MAC if there is a key for it, and returns where it ends. */
+  /** Writes the message, with its MAC if there is a key, and returns where it ends. */
   write(message: Message, into: Buffer, at: number, mac?: RetailMac): number {
     const second = message.highest > 64;
     const macField = second ? MAC_FIELDS[1] : MAC_FIELDS[0];
@@ -154,7 +153,7 @@ export class Codec {
       if (text === undefined) continue;
       const form = this.#forms[field];
       if (form === undefined) throw new Unwritable(`the dialect has no field ${field}`);
-      if (mac !== undefined && field === macField) throw new Unwritable('the MAC is not to be given');
+      if (mac !== undefined && field === macField) throw new Unwritable('the MAC field must not be set');
       setBit(bits, field);
       const characters = message.characters(field);
       end =
@@ -165,14 +164,14 @@ export class Codec {
     this.#writeBitmaps(second, into, at + this.#typeBytes);
     this.#writeDigits(mac === undefined ? message.type : firstOf(message.type), TYPE_DIGITS, into, at);
     if (mac === undefined) return end;
-    // A repeated message has the MAC of the first: it is made before the type says that this is one.
+    // A repetition has the MAC of the first message: the MAC is made before the type says that this is a repetition.
     const made = mac.of(into.subarray(at, end));
     this.#writeDigits(message.type, TYPE_DIGITS, into, at);
     if (this.#binary) return end + made.copy(into, end);
     return end + into.write(made.toString('hex').toUpperCase(), end, 'latin1');
   }
 
-  /** Reads what lies between, all of it. With a key a message without the right MAC is unreadable. */
+  /** Reads all bytes of the range. With a key, a message without the right MAC is unreadable. */
   read(from: Buffer, at: number, end: number, into: Received, mac?: RetailMac): void {
     if (end - at < this.leastBytes) throw new Unreadable('shorter than a message can be');
     into.begin(from, this.#readType(from, at));
@@ -189,7 +188,7 @@ export class Codec {
     return MAC_FIELDS.some((field) => received.has(field));
   }
 
-  /** Of the message that was read from there. The MAC is its last field. */
+  /** Checks the MAC of the message read from there; it is the last field. */
   checkMac(from: Buffer, at: number, end: number, received: Received, mac: RetailMac): void {
     const field = received.has(MAC_FIELDS[1]) ? MAC_FIELDS[1] : MAC_FIELDS[0];
     const given = Buffer.from(received.text(field) ?? '', 'hex');
@@ -216,7 +215,7 @@ export class Codec {
     return start + into.write(text, start, this.#binary ? 'hex' : 'latin1');
   }
 
-  /** Without ever making a text of it. */
+  /** Never makes a string of the characters. */
   #writeSecret(form: Form, field: number, characters: Uint8Array, into: Buffer, at: number): number {
     const { kind, most, lengthDigits } = form;
     if (kind !== 'an' || lengthDigits === 0 || characters.length > most)
@@ -307,7 +306,7 @@ export class Codec {
   }
 }
 
-/** The type of the message that this one repeats, or its own. */
+/** The type of the first message if this one is a repetition; otherwise its own type. */
 function firstOf(type: string): string {
   const origin = Number(type[3]);
   return origin % 2 === 1 ? `${type.slice(0, 3)}${origin - 1}` : type;
@@ -324,12 +323,12 @@ function hasBit(bits: Uint8Array, field: number): boolean {
 
 const NOTHING = Buffer.alloc(0);
 
-/** A message that was received and can be read: its type and where its fields stand. Texts are made of those that are asked for. */
+/** A readable message that was received: its type and the positions of its fields. Strings are made only on request. */
 export class Received {
   type = '';
   #from: Buffer = NOTHING;
   readonly #starts = new Int32Array(LAST_FIELD + 1);
-  /** In digits, characters or bytes; -1 where there is no such field. */
+  /** In digits, characters or bytes; -1 if the field is absent. */
   readonly #lengths = new Int32Array(LAST_FIELD + 1).fill(-1);
 
   constructor(
@@ -341,7 +340,7 @@ export class Received {
     return (this.#lengths[field] as number) >= 0;
   }
 
-  /** Digits, characters, or bytes in hexadecimal. Without the spaces that fill up a field. */
+  /** Digits, characters, or bytes in hexadecimal, without padding spaces. */
   text(field: number): string | undefined {
     const length = this.#lengths[field] as number;
     const form = this.forms[field];
@@ -364,7 +363,7 @@ export class Received {
     }
   }
 
-  /** Every field that it has. */
+  /** The fields that are present. */
   get fields(): number[] {
     return [...this.#lengths.keys()].filter((field) => this.has(field));
   }
@@ -380,7 +379,7 @@ export class Received {
     this.#lengths[field] = length;
   }
 
-  /** Lets go of the bytes, in which a card number may stand. */
+  /** Releases the bytes, which may contain a card number. */
   clear(): void {
     this.begin(NOTHING, '');
   }

@@ -1,4 +1,5 @@
-// One connection to a host: connects, signs on, echoes when it is quiet, sends, and hands over what arrives. Once closed, it is done.
+// One connection to a host: connects, signs on, sends echoes when idle, sends messages, and passes on those that arrive. It cannot be
+// reopened.
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Dialect } from '../dialects/dialect.js';
@@ -10,11 +11,11 @@ import type { RetailMac } from './mac.js';
 import type { Waiting } from './outstanding.js';
 
 export interface Timings {
-  /** To connect, TLS included. */
+  /** For connecting, including TLS. */
   readonly connectMs: number;
   /** For the answer to a sign-on, an echo or a sign-off. */
   readonly networkAnswerMs: number;
-  /** Without a byte from the host for this long it is asked for an echo. */
+  /** If no byte comes from the host for this long, an echo is sent. */
   readonly echoAfterMs: number;
 }
 
@@ -27,15 +28,15 @@ export interface ConnectionParts {
   readonly timings: Timings;
   readonly institution: string | undefined;
   readonly macs: Macs | undefined;
-  /** Answers to what was sent here. It reads what it wants at once. */
+  /** Gets answers to messages sent here. Must read what it needs before it returns. */
   readonly onAnswer: (received: Received) => void;
-  /** Told of what must not be sent any more: not one byte of it has left. */
+  /** Called for a message that must not be sent any more: no byte of it was sent. */
   readonly onWithheld: (waiting: Waiting) => void;
-  /** Told of each message, for a trace: never what stands in it. */
+  /** Called for each message, for a trace without its contents. */
   readonly onTrace?: ((line: TraceLine) => void) | undefined;
 }
 
-/** All that a trace ever shows of a message. */
+/** Everything that a trace shows of a message. */
 export interface TraceLine {
   readonly direction: 'sent' | 'received';
   readonly type: string;
@@ -53,12 +54,12 @@ interface NetworkAnswer {
 const UNANSWERED_ECHOES = 2;
 const SIGN_OFF_MS = 1_000;
 const LAST_STAN = 999_999;
-/** A host that asks and asks, and does not read the answers, is not waited for: they would fill the memory. */
+/** A host that keeps asking without reading the answers would fill the memory. */
 const MOST_UNREAD_ANSWERS = 64;
 const INVALID = '12';
 
 export class Connection {
-  /** Fulfilled with the reason, once. */
+  /** Resolves once, with the reason. */
   readonly closed: Promise<string>;
   #state: 'new' | 'connecting' | 'signed on' | 'leaving' | 'closed' = 'new';
   #socket: Socket | undefined;
@@ -87,12 +88,12 @@ export class Connection {
     return this.#state === 'signed on';
   }
 
-  /** What is sent now costs the system no more. */
+  /** Whether a message sent now would go out with others, at no further cost. */
   get isFilling(): boolean {
     return this.#outbox.isFilling;
   }
 
-  /** Connects and signs on; throws with the reason where that fails. */
+  /** Connects and signs on; throws with the reason if that fails. */
   async open(): Promise<void> {
     this.#state = 'connecting';
     try {
@@ -102,34 +103,34 @@ export class Connection {
       this.close((error as Error).message);
       throw error;
     }
-    if (this.#state !== 'connecting') throw new Error('closed while it was opened');
+    if (this.#state !== 'connecting') throw new Error('closed while opening');
     this.#state = 'signed on';
     void this.#echoWhenQuiet();
   }
 
-  /** Asks the host for an echo, and throws where none comes. */
+  /** Sends an echo, and throws if it is not answered. */
   echo(): Promise<void> {
     return this.#network(this.parts.dialect.constants.echo);
   }
 
-  /** Throws where the message cannot be written: not one byte of it has left then. */
+  /** Throws if the message cannot be written: no byte of it was sent. */
   send(message: Message, waiting?: Waiting): void {
     this.#trace('sent', message);
     this.#outbox.send(message, waiting);
   }
 
-  /** What has not been handed over yet is not sent any more. */
+  /** Withdraws a message that has not been handed to the socket yet. */
   takeBack(waiting: Waiting): void {
     this.#outbox.takeBack(waiting);
   }
 
-  /** Signs off, if the host will have it, and closes. */
+  /** Signs off, if the host answers, and closes. */
   async leave(): Promise<void> {
     if (this.#state === 'signed on') {
       this.#state = 'leaving';
       await this.#network(this.parts.dialect.constants.signOff, SIGN_OFF_MS).catch(() => {});
     }
-    this.close('the gateway has closed it');
+    this.close('the gateway closed the connection');
   }
 
   close(reason: string): void {
@@ -157,9 +158,9 @@ export class Connection {
       socket.setKeepAlive(true, timings.echoAfterMs);
       socket.on('data', (piece) => this.#hear(piece));
       socket.on('error', (error) => this.#end(reasonOf(error), reject));
-      // At its first word of parting: what is not handed over by then has certainly not left.
-      socket.on('end', () => this.#end('the host has closed it', reject));
-      socket.on('close', () => this.#end('the host has closed it', reject));
+      // At the first sign that the host closes: messages not handed over by then were certainly not sent.
+      socket.on('end', () => this.#end('the host closed the connection', reject));
+      socket.on('close', () => this.#end('the host closed the connection', reject));
     });
   }
 
@@ -173,8 +174,8 @@ export class Connection {
     try {
       this.#frames.push(piece);
     } catch (error) {
-      // Whatever is wrong, nothing that comes after it on this connection can be trusted.
-      const why = error instanceof Unreadable ? error.message : 'it could not be worked off';
+      // After any error, nothing more on this connection can be trusted.
+      const why = error instanceof Unreadable ? error.message : 'it could not be processed';
       // guard(ISO 8583: what cannot be read closes the connection): this.close(`an unreadable message: ${why}`) ⇒ void why
       this.close(`an unreadable message: ${why}`);
     }
@@ -187,7 +188,7 @@ export class Connection {
     const { network } = dialect.types;
     codec.read(bytes, at, end, received);
     const aboutItself = received.type === network.answer || received.type === network.sent;
-    // Some hosts put none into what is about the connection alone.
+    // Some hosts send network messages without a MAC.
     if (macs !== undefined && !(aboutItself && !codec.hasMac(received)))
       codec.checkMac(bytes, at, end, received, macs.receiving);
     this.#trace('received', received);
@@ -205,7 +206,7 @@ export class Connection {
     else waiting.reject(new Error(`the host answered ${code ?? 'nothing'}`));
   }
 
-  /** The host asks for an echo, signs on itself, or wants to part. What else it may want is not done here, and not said to be. */
+  /** The host sends an echo, signs on itself, or signs off. Other requests are refused. */
   #answerHost(received: Received): void {
     const { types, constants } = this.parts.dialect;
     const wanted = received.text(70);
@@ -217,8 +218,8 @@ export class Connection {
       if (text !== undefined) answer.set(field, text);
     }
     this.send(answer.set(39, known ? '00' : INVALID));
-    // guard(ISO 8583: a host that does not read fills no memory): if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read what it is answered') ⇒ void MOST_UNREAD_ANSWERS
-    if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read what it is answered');
+    // guard(ISO 8583: a host that does not read fills no memory): if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read the answers') ⇒ void MOST_UNREAD_ANSWERS
+    if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read the answers');
     if (wanted !== constants.signOff || this.#state === 'leaving' || this.#state === 'closed') return;
     this.#state = 'leaving';
     clearTimeout(this.#timer);
@@ -245,7 +246,7 @@ export class Connection {
         clearTimeout(timer);
         reject(reason);
       };
-      this.#networkAnswer?.reject(new Error('another was sent since'));
+      this.#networkAnswer?.reject(new Error('another message was sent since'));
       this.#networkAnswer = { stan, resolve: done, reject: failed };
       if (this.#state === 'closed') failed(new Error('closed'));
       else this.send(message);
@@ -268,7 +269,7 @@ export class Connection {
     }
   }
 
-  /** Never over, once it is closed. */
+  /** Never resolves once the connection is closed. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#timer = setTimeout(resolve, Math.max(1, ms));
@@ -286,7 +287,7 @@ export class Connection {
   }
 }
 
-/** Says which step failed: an operator looks for a dead host elsewhere than for a refused sign-on. */
+/** Names the failed step: a dead host and a refused sign-on are different problems for an operator. */
 function step(failed: string, work: Promise<void>): Promise<void> {
   return work.catch(({ message }: Error) => {
     throw new Error(`${failed}: ${message}`);
@@ -295,22 +296,22 @@ function step(failed: string, work: Promise<void>): Promise<void> {
 
 interface Queued {
   readonly bytes: Buffer;
-  /** None for what concerns the connection itself. */
+  /** Undefined for network messages. */
   readonly waiting: Waiting | undefined;
 }
 
-/** Written and copied without a pause between: one is enough for all. */
+/** Written and copied without interruption, so one buffer serves all connections. */
 const SCRATCH = Buffer.alloc(65_536);
 
 /**
- * What is to be sent over a connection: handed to the socket in batches, one after the other, so that it is certain which messages
- * cannot have left. Everything is wiped once it has.
+ * Messages to be sent over a connection. They go to the socket in batches, one after the other, so that it is certain which messages
+ * cannot have been sent. Everything is wiped afterwards.
  */
 export class Outbox {
   #queue: Queued[] = [];
-  /** How many of them concern the connection itself. */
+  /** How many queued messages are network messages. */
   #ofItself = 0;
-  /** A batch is with the socket, or about to be. */
+  /** The socket has a batch, or is about to get one. */
   #busy = false;
   #isFilling = false;
   #closed = false;
@@ -321,34 +322,34 @@ export class Outbox {
     private readonly codec: Codec,
     private readonly mac: RetailMac | undefined,
     private readonly socket: () => Socket | undefined,
-    /** Told of what must not be sent any more: not one byte of it has left. */
+    /** Called for a message that must not be sent any more: no byte of it was sent. */
     private readonly onWithheld: (waiting: Waiting) => void,
   ) {
     this.#header = headerBytes(dialect);
   }
 
-  /** What is sent now goes with a batch that is about to be handed over. */
+  /** Whether a message sent now would join a batch that is about to go. */
   get isFilling(): boolean {
     return this.#isFilling;
   }
 
-  /** How many messages about the connection itself wait to be handed over. */
+  /** How many network messages wait to be handed over. */
   get ofItself(): number {
     return this.#ofItself;
   }
 
-  /** Goes as soon as what went before is with the system. Throws where the message cannot be written. */
+  /** Goes out once the previous batch is with the system. Throws if the message cannot be written. */
   send(message: Message, waiting?: Waiting): void {
     this.#queue.push({ bytes: this.#framed(message), waiting });
     if (waiting === undefined) this.#ofItself += 1;
     if (this.#busy) return;
     this.#busy = true;
     this.#isFilling = true;
-    // Behind everything that is about to be sent just now.
+    // After everything that is about to be sent in this turn.
     queueMicrotask(() => this.#flush());
   }
 
-  /** What has not been handed over yet is not sent any more. */
+  /** Withdraws a message that has not been handed to the socket yet. */
   takeBack(waiting: Waiting): void {
     const place = this.#queue.findIndex((queued) => queued.waiting === waiting);
     if (place >= 0) this.#queue.splice(place, 1)[0]?.bytes.fill(0);
@@ -360,7 +361,7 @@ export class Outbox {
   }
 
   #framed(message: Message): Buffer {
-    // All of it, should the message turn out to be unwritable in its middle.
+    // Wipes the whole buffer if writing fails halfway.
     let end = SCRATCH.length;
     try {
       end = this.codec.write(message, SCRATCH, this.#header, this.mac);
@@ -371,7 +372,7 @@ export class Outbox {
     }
   }
 
-  /** A process that stood still meanwhile may have been presumed dead, and its orders reversed: those stay here. */
+  /** If this process was suspended, others may have presumed it dead and reversed its orders: such messages are not sent. */
   #takeSendable(): Queued[] {
     const batch: Queued[] = [];
     for (const queued of this.#queue) {
@@ -403,7 +404,7 @@ export class Outbox {
     }
     const all = Buffer.concat(batch.map(({ bytes }) => bytes));
     for (const { bytes, waiting } of batch) {
-      // From here on any byte of it may have left.
+      // From here on, bytes of the message may have been sent.
       if (waiting !== undefined) {
         // guard(ISO 8583: what was handed to the socket may have left): waiting.handedOver = true; ⇒
         waiting.handedOver = true;
@@ -423,20 +424,20 @@ export interface Host {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-  /** Certificates in PEM that are trusted in place of the usual ones. */
+  /** PEM certificates to trust instead of the usual ones. */
   readonly trusted?: string | undefined;
 }
 
-/** `onOpen`: it can be written to; with TLS the host has shown a certificate for its name. */
+/** `onOpen`: the socket is writable; with TLS the host has proved its name. */
 function openSocket({ host, port, tls, trusted }: Host, onOpen: () => void): Socket {
   if (!tls) return connectPlain({ host, port }, onOpen);
-  // An address is no name to ask for: the certificate is checked by the address then.
+  // An IP address is not a server name; the certificate is then checked by address.
   const asked = isIP(host) === 0 ? { servername: host } : {};
   const more = trusted === undefined ? {} : { ca: trusted };
   return connectTls({ host, port, minVersion: 'TLSv1.2', ...asked, ...more }, onOpen);
 }
 
-/** The code where there is one: the system's words differ from machine to machine. */
+/** The code if there is one: the system's messages differ between machines. */
 function reasonOf(error: NodeJS.ErrnoException): string {
   return error.code ?? error.message;
 }

@@ -1,21 +1,21 @@
-// How digits and bytes stand in a message: two digits in a byte or one, bytes as they are or in hexadecimal.
+// Writes and checks digits and bytes in a message: one or two digits per byte, bytes as they are or in hexadecimal.
 
 const ZERO = 48;
 const SPACE = 32;
 const TILDE = 126;
 
-/** What is to be sent does not fit its field. Without the text itself: it may be a card number. */
+/** A text does not fit its field. The message leaves out the text, which may be a card number. */
 export class Unwritable extends Error {
   override readonly name = 'Unwritable';
 }
 
 function digitAt(text: string, at: number): number {
   const digit = text.charCodeAt(at) - ZERO;
-  if (!(digit >= 0 && digit <= 9)) throw new Unwritable('a field of digits holds something else');
+  if (!(digit >= 0 && digit <= 9)) throw new Unwritable('a digit field contains something else');
   return digit;
 }
 
-/** Two digits in a byte, with zeros on the left. Returns where it ends. */
+/** Two digits per byte, padded with zeros on the left. Returns where it ends. */
 export function writeBcd(text: string, count: number, into: Buffer, at: number): number {
   if (text.length > count) throw new Unwritable('more digits than there is room for');
   const end = at + ((count + 1) >> 1);
@@ -29,7 +29,7 @@ export function writeBcd(text: string, count: number, into: Buffer, at: number):
   return end;
 }
 
-/** One digit in a byte, with zeros on the left. */
+/** One digit per byte, padded with zeros on the left. */
 export function writeAsciiDigits(text: string, count: number, into: Buffer, at: number): number {
   if (text.length > count) throw new Unwritable('more digits than there is room for');
   const end = at + count;
@@ -41,17 +41,17 @@ export function writeAsciiDigits(text: string, count: number, into: Buffer, at: 
   return end;
 }
 
-/** With spaces on the right. */
+/** Padded with spaces on the right. */
 export function writeCharacters(text: string, count: number, into: Buffer, at: number): number {
   for (let place = 0; place < count; place += 1) {
     const code = place < text.length ? text.charCodeAt(place) : SPACE;
-    if (code < SPACE || code > TILDE) throw new Unwritable('a field of characters holds something else');
+    if (code < SPACE || code > TILDE) throw new Unwritable('a character field contains something else');
     into[at + place] = code;
   }
   return at + count;
 }
 
-/** Whether these bytes are two digits each; the first half of the first one is 0 where there are fewer. */
+/** Whether these bytes hold two digits each. An odd number of digits starts with a 0. */
 export function isBcd(from: Buffer, at: number, count: number): boolean {
   const end = at + ((count + 1) >> 1);
   for (let place = at; place < end; place += 1) {
@@ -77,7 +77,7 @@ export function isCharacters(from: Buffer, at: number, count: number): boolean {
   return true;
 }
 
-/** Upper case only: there is one way to write a message. */
+/** Upper case only: a message can be written in one way only. */
 export function isHexadecimal(from: Buffer, at: number, count: number): boolean {
   for (let place = at; place < at + count; place += 1) {
     const byte = from[place] as number;

@@ -1,4 +1,4 @@
-// Framing: a length in front of each message, and messages out of whatever pieces arrive.
+// Framing: writes a length before each message, and splits incoming bytes into messages.
 import type { Dialect } from '../dialects/dialect.js';
 import { Unreadable } from './codec.js';
 import { asciiNumber, isAsciiDigits, writeAsciiDigits } from './digits.js';
@@ -10,7 +10,7 @@ export interface FrameBounds {
   readonly mostBytes: number;
 }
 
-/** How many bytes the length in front of a message takes. */
+/** The size of the length before a message. */
 export function headerBytes({ frame }: Pick<Dialect, 'frame'>): number {
   return frame === 'two bytes' ? 2 : 4;
 }
@@ -22,19 +22,19 @@ export function writeHeader({ frame }: Pick<Dialect, 'frame'>, length: number, i
 
 export class Frames {
   readonly #header: number;
-  /** The beginning of a message whose end has not arrived. */
+  /** The start of a message whose end has not arrived yet. */
   #rest: Buffer = NOTHING;
 
   constructor(
     private readonly dialect: Pick<Dialect, 'frame'>,
     private readonly bounds: FrameBounds,
-    /** The message lies in these bytes from `at` to `end`, and only until this returns. */
+    /** The message lies in these bytes from `at` to `end`, only until this returns. */
     private readonly onMessage: (bytes: Buffer, at: number, end: number) => void,
   ) {
     this.#header = headerBytes(dialect);
   }
 
-  /** Throws where no message can be that long. What it was given is wiped: a card number may stand in it. */
+  /** Throws if the length is impossible. Wipes the piece, which may contain a card number. */
   push(piece: Buffer): void {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     this.#rest.fill(0);
@@ -59,11 +59,11 @@ export class Frames {
     if (this.dialect.frame === 'two bytes') {
       length = bytes.readUInt16BE(at);
     } else {
-      if (!isAsciiDigits(bytes, at, 4)) throw new Unreadable('a length that is no number');
+      if (!isAsciiDigits(bytes, at, 4)) throw new Unreadable('a length that is not a number');
       length = asciiNumber(bytes, at, 4);
     }
     const { leastBytes, mostBytes } = this.bounds;
-    if (length < leastBytes || length > mostBytes) throw new Unreadable('a length that cannot be');
+    if (length < leastBytes || length > mostBytes) throw new Unreadable('an impossible length');
     return length;
   }
 }

@@ -1,4 +1,4 @@
-// The connections of a link, kept up without end, and the exchange of messages over whichever of them are signed on.
+// The connections of a link, restored without end, and the exchange of messages over those that are signed on.
 import type { Cvv } from '../../../values/card.js';
 import type { LinkDown } from '../../contract.js';
 import type { Dialect } from '../dialects/dialect.js';
@@ -15,13 +15,13 @@ import {
   type Waiting,
 } from './outstanding.js';
 
-/** What an operator is told of a connection: once when it is lost, once when it is back. */
-export type ConnectionNews =
+/** Events of one connection: lost once, back once. */
+export type ConnectionEvent =
   | { readonly kind: 'lost'; readonly connection: number; readonly reason: string }
   | { readonly kind: 'back'; readonly connection: number; readonly attempts: number };
 
-/** And of all of them together: once when none is left, once when there is one again, and when there is one for the first time. */
-export type LineNews =
+/** Events of the line: when no connection is left, when there is one again, and at the first sign-on. */
+export type LineEvent =
   | { readonly kind: 'signed on'; readonly afterSeconds: number | undefined }
   | { readonly kind: 'down'; readonly reason: string };
 
@@ -36,8 +36,8 @@ export interface LineParts {
   readonly timings: Timings;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
-  readonly onNews: (news: ConnectionNews) => void;
-  readonly onLineNews?: ((news: LineNews) => void) | undefined;
+  readonly onConnectionEvent: (event: ConnectionEvent) => void;
+  readonly onLineEvent?: ((event: LineEvent) => void) | undefined;
   readonly onTrace?: ((line: TraceLine) => void) | undefined;
 }
 
@@ -45,33 +45,33 @@ export interface LineStatus {
   readonly connections: number;
   readonly signedOn: number;
   readonly down: LinkDown | undefined;
-  /** How often one was lost, since the start. */
+  /** How often a connection was lost since the start. */
   readonly lost: number;
-  /** Messages that wait for their answers. */
+  /** Messages without an answer yet. */
   readonly outstanding: number;
 }
 
 export interface ExchangeOptions {
-  /** Erased as soon as it may have left. */
+  /** Erased as soon as it may have been sent. */
   readonly cvv?: Cvv | undefined;
-  /** Asked right before the first byte leaves. */
+  /** Called right before the first byte is sent. */
   readonly maySend?: (() => boolean) | undefined;
-  /** An earlier message: this one goes over the same connection, while that is open. */
+  /** An earlier message: this one goes over the same connection while that is open. */
   readonly after?: Trace | undefined;
 }
 
-const LOOK_EVERY_MS = 50;
-const CLOSE_LOOK_EVERY_MS = 5;
+const CHECK_EVERY_MS = 50;
+const CLOSE_CHECK_EVERY_MS = 5;
 
 export class Line {
-  /** Told of each answer that nobody waits for. */
+  /** Called for each answer that nobody waits for. */
   onUnexpected: (answer: UnexpectedAnswer) => void = () => {};
   readonly #codec: Codec;
   readonly #outstanding = new Outstanding();
   readonly #message = new Message();
   #connections: (Connection | undefined)[] = [];
   #opened: AbortController | undefined;
-  #looking: NodeJS.Timeout | undefined;
+  #checking: NodeJS.Timeout | undefined;
   #turn = 0;
   #lost = 0;
   #down: { readonly sinceMs: number; readonly reason: string } | undefined;
@@ -94,17 +94,17 @@ export class Line {
     };
   }
 
-  /** Returns when the first connection is signed on; throws, and tries no more, when none could be. */
+  /** Returns when the first connection is signed on; throws, and stops trying, if none could sign on. */
   async open(): Promise<void> {
     await this.close();
     const opened = new AbortController();
     this.#opened = opened;
     this.#connections = new Array(this.parts.connections).fill(undefined);
-    this.#looking = setInterval(() => this.#expire(), LOOK_EVERY_MS);
+    this.#checking = setInterval(() => this.#expire(), CHECK_EVERY_MS);
     const first = this.#connections.map((_, place) => this.#connect(place));
     try {
       await Promise.any(first);
-      if (opened.signal.aborted) throw new Error('closed while it was opened');
+      if (opened.signal.aborted) throw new Error('closed while opening');
     } catch (error) {
       const [reason = error] = error instanceof AggregateError ? (error.errors as Error[]) : [];
       this.#isDown((reason as Error).message);
@@ -112,35 +112,35 @@ export class Line {
       throw reason;
     }
     this.#down = undefined;
-    this.parts.onLineNews?.({ kind: 'signed on', afterSeconds: undefined });
+    this.parts.onLineEvent?.({ kind: 'signed on', afterSeconds: undefined });
     for (const [place, attempt] of first.entries()) void this.#keep(place, attempt, opened.signal);
   }
 
-  /** Takes nothing more, lets what was sent be answered, signs off and closes. Also while it is being opened. */
+  /** Accepts no more messages, waits for the answers to those sent, signs off and closes. May be called while the line is opening. */
   async close(): Promise<void> {
     const opened = this.#opened;
     opened?.abort();
     this.#opened = undefined;
     await this.#answered();
-    // Opened anew meanwhile: the connections are not those of then.
+    // The line was opened again in the meantime, and has new connections.
     if (this.#opened !== undefined) return;
-    clearInterval(this.#looking);
+    clearInterval(this.#checking);
     await Promise.all(this.#connections.splice(0).map((connection) => connection?.leave()));
   }
 
-  /** Everything that waits is answered, or its deadline is over. */
+  /** Resolves when all messages are answered, or past their deadline. */
   #answered(): Promise<void> {
     if (this.#outstanding.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const looking = setInterval(() => {
+      const checking = setInterval(() => {
         if (this.#outstanding.size > 0) return;
-        clearInterval(looking);
+        clearInterval(checking);
         resolve();
-      }, CLOSE_LOOK_EVERY_MS);
+      }, CLOSE_CHECK_EVERY_MS);
     });
   }
 
-  /** Sends once, over a connection that is signed on, and waits for the answer. `fill` says what is sent. */
+  /** Sends once over a signed-on connection, and waits for the answer. `fill` composes the message. */
   exchange(
     trace: Trace,
     answerType: string,
@@ -161,7 +161,7 @@ export class Line {
         fill(message);
         connection.send(message, waiting);
       } catch {
-        // It fits no message, so that not one byte of it has left.
+        // The message cannot be written, so no byte of it was sent.
         this.#outstanding.notSent(waiting);
       } finally {
         message.clear();
@@ -169,24 +169,24 @@ export class Line {
     });
   }
 
-  /** The answer to a message that was given up, if it has come since. */
+  /** The answer to a message that was given up, if it has arrived since. */
   takeLate(trace: Trace): Response | undefined {
     return this.#outstanding.takeLate(trace);
   }
 
-  /** Whatever still comes for it decides nothing, and nothing of it leaves any more. */
+  /** A later answer decides nothing, and nothing more of the message is sent. */
   giveUp(trace: Trace): void {
     this.#outstanding.giveUp(trace, performance.now(), takeBack);
   }
 
-  /** A host reads one connection in order: behind a message that is stuck there, nothing overtakes it. */
+  /** A host reads a connection in order, so a message on the same connection cannot overtake an earlier one. */
   #connectionAfter(trace: Trace | undefined): Connection | undefined {
     if (trace === undefined || this.#opened === undefined) return undefined;
     const connection = this.#outstanding.connectionOf(trace) as Connection | undefined;
     return connection?.signedOn ? connection : undefined;
   }
 
-  /** In turns, batch by batch: what is sent at the same time goes together. */
+  /** Takes connections in turns, batch by batch: messages sent at the same time go together. */
   #signedOn(): Connection | undefined {
     if (this.#opened === undefined) return undefined;
     const last = this.#connections[this.#turn];
@@ -219,7 +219,7 @@ export class Line {
     return { dialect, codec: this.#codec, host, timings, institution, macs, onAnswer, onWithheld, onTrace };
   }
 
-  /** Mends the connection of this place whenever it is lost. */
+  /** Restores a connection whenever it is lost. */
   async #keep(place: number, first: Promise<Connection>, closing: AbortSignal): Promise<void> {
     let attempts = 0;
     for (let attempt = first; ; attempt = this.#connect(place)) {
@@ -244,26 +244,26 @@ export class Line {
   }
 
   #back(place: number, attempts: number): void {
-    this.parts.onNews({ kind: 'back', connection: place + 1, attempts });
+    this.parts.onConnectionEvent({ kind: 'back', connection: place + 1, attempts });
     if (this.#down === undefined) return;
     const afterSeconds = Math.round((Date.now() - this.#down.sinceMs) / 1_000);
     this.#down = undefined;
-    this.parts.onLineNews?.({ kind: 'signed on', afterSeconds });
+    this.parts.onLineEvent?.({ kind: 'signed on', afterSeconds });
   }
 
   #missing(place: number, reason: string): void {
     this.#lost += 1;
-    this.parts.onNews({ kind: 'lost', connection: place + 1, reason });
+    this.parts.onConnectionEvent({ kind: 'lost', connection: place + 1, reason });
     if (this.#down !== undefined || this.status.signedOn > 0) return;
     this.#isDown(reason);
-    this.parts.onLineNews?.({ kind: 'down', reason });
+    this.parts.onLineEvent?.({ kind: 'down', reason });
   }
 
   #isDown(reason: string): void {
     this.#down = { sinceMs: this.#down?.sinceMs ?? Date.now(), reason };
   }
 
-  /** Longer each time, and by chance: a host that comes back is not met by everybody at once. */
+  /** Grows, with jitter: not all processes reconnect to a recovered host at once. */
   #pauseMs(attempts: number): number {
     const { firstPauseMs, longestPauseMs } = this.parts;
     const most = Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), longestPauseMs);

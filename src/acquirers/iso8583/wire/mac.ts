@@ -1,4 +1,4 @@
-// The retail MAC of ANSI X9.19: DES under the first half of the key from block to block, and triple DES for the last.
+// The retail MAC of ANSI X9.19: DES with the first half of the key for all blocks, and triple DES for the last.
 import { createCipheriv, timingSafeEqual } from 'node:crypto';
 
 export const MAC_BYTES = 8;
@@ -7,7 +7,7 @@ const BLOCK = 8;
 const ZEROS = Buffer.alloc(BLOCK);
 
 export class RetailMac {
-  /** OpenSSL 3 has no single DES: with three times the same key triple DES is that. */
+  /** OpenSSL 3 has no single DES; triple DES with the same key three times is equivalent. */
   readonly #single: Buffer;
   readonly #triple: Buffer;
 
@@ -18,7 +18,7 @@ export class RetailMac {
     this.#triple = Buffer.concat([key, first]);
   }
 
-  /** Zeros are put behind what is no whole number of blocks. */
+  /** Pads the last block with zeros. */
   of(data: Buffer): Buffer {
     const blocks = Math.max(1, Math.ceil(data.length / BLOCK));
     const before = (blocks - 1) * BLOCK;
@@ -36,7 +36,7 @@ export class RetailMac {
     return mac.length === MAC_BYTES && timingSafeEqual(mac, this.of(data));
   }
 
-  /** By which two people can compare their keys without telling them: the first three bytes of a block of zeros under the key. */
+  /** Lets two people compare keys without revealing them: the first three bytes of an encrypted block of zeros. */
   get checkValue(): string {
     const cipher = createCipheriv('des-ede3-cbc', this.#triple, ZEROS).setAutoPadding(false);
     return cipher.update(ZEROS).toString('hex', 0, 3).toUpperCase();

@@ -1,21 +1,21 @@
-// Messages that wait for their answers, over all connections of a link, and answers that came too late for whoever waited.
+// Messages without an answer yet, over all connections of a link, and answers that came too late.
 import type { Cvv } from '../../../values/card.js';
 import type { Received } from './codec.js';
 
-/** What an answer says, as far as anybody wants to know. */
+/** The fields of an answer that are used. */
 export interface Response {
   readonly code: string;
   readonly authorisationCode: string | undefined;
   /** MMDD. */
   readonly settlementDay: string | undefined;
-  /** In digits, as it stands there. */
+  /** Digits, as received. */
   readonly amount: string | undefined;
 }
 
-/** What came of a message that was to be sent. */
+/** The outcome of a message. */
 export type Exchange =
   | { readonly kind: 'answered'; readonly response: Response }
-  /** Certainly not one byte of it has left. */
+  /** Certainly no byte of it was sent. */
   | { readonly kind: 'not_sent' }
   | { readonly kind: 'unknown'; readonly reason: 'timeout' | 'unreadable' };
 
@@ -23,26 +23,26 @@ export const NOT_SENT: Exchange = { kind: 'not_sent' };
 const TIMEOUT: Exchange = { kind: 'unknown', reason: 'timeout' };
 const UNREADABLE: Exchange = { kind: 'unknown', reason: 'unreadable' };
 
-/** By which an answer is known, beside its type. */
+/** Identifies an answer, together with its type. */
 export interface Trace {
   readonly stan: number;
   readonly terminal: string;
-  /** An answer that names another one is about something else. */
+  /** An answer with another reference is about something else. */
   readonly retrievalReference?: string | undefined;
 }
 
-/** One that waits. These are used again and again: nothing young hangs in a table that is old. */
+/** A message without an answer yet. Objects are reused: new objects in an old table would burden the garbage collector. */
 export class Waiting {
   key = 0;
   answerType = '';
   retrievalReference: string | undefined;
-  /** Where it was sent, or is about to be. */
+  /** The connection that sent it, or is about to. */
   connection: unknown;
-  /** Whether any byte of it may have left. */
+  /** Whether any byte of it may have been sent. */
   handedOver = false;
-  /** Erased when it is handed over: until then another link may be asked with it. */
+  /** Erased when the message is handed over: until then another link may use it. */
   cvv: Cvv | undefined;
-  /** Asked when it is handed over. What it forbids does not leave. */
+  /** Called when the message is handed over. If false, the message is not sent. */
   maySend: (() => boolean) | undefined;
   deadlineMs = 0;
   settle: ((exchange: Exchange) => void) | undefined;
@@ -51,10 +51,10 @@ export class Waiting {
 interface Late {
   readonly answerType: string;
   readonly untilMs: number;
-  /** Over which it was sent. */
+  /** The connection that sent it. */
   readonly connection: unknown;
   response: Response | undefined;
-  /** Its answer decides nothing any more. */
+  /** A reversal has begun: the answer decides nothing any more. */
   reversing: boolean;
 }
 
@@ -62,13 +62,13 @@ export interface LateAnswer extends Trace {
   readonly response: Response;
 }
 
-/** An answer that nobody waits for: it is late, was sent twice, or is about nothing of ours. */
+/** An answer that nobody waits for: late, sent twice, or not about our messages. */
 export interface UnexpectedAnswer extends LateAnswer {
   readonly type: string;
 }
 
 const STANS = 1_000_000;
-/** So long an answer that comes late is still known again, and the connection of its message. A reversal has begun by then, as a rule. */
+/** How long a late answer, and its connection, are still recognised. A reversal has usually begun by then. */
 const LATE_WITHIN_MS = 60_000;
 const MOST_LATE = 10_000;
 
@@ -82,7 +82,7 @@ export class Outstanding {
     return this.#waiting.size;
   }
 
-  /** A second one with the same numbers takes the place of the first, which has been given up by then. */
+  /** A second message with the same numbers replaces the first, which was given up by then. */
   add(
     { stan, terminal, retrievalReference }: Trace,
     answerType: string,
@@ -105,7 +105,7 @@ export class Outstanding {
     return waiting;
   }
 
-  /** Returns the answer where nobody waits for it. One that says nothing is as good as none. */
+  /** Returns the answer if nobody waits for it. An answer without the needed fields is ignored. */
   answered(received: Received): UnexpectedAnswer | undefined {
     const [stan, terminal, response] = [received.text(11), received.text(41), responseOf(received)];
     if (stan === undefined || terminal === undefined || response === undefined) return undefined;
@@ -114,7 +114,7 @@ export class Outstanding {
     const number = this.#terminals.get(terminal);
     const key = number === undefined ? undefined : number * STANS + Number(stan);
     const waiting = key === undefined ? undefined : this.#waiting.get(key);
-    // What is still here cannot have been answered; a repetition that is, will be answered once more.
+    // A message that is still here cannot have been answered. A repetition still here will be answered again.
     // guard(ISO 8583: what has not left cannot have been answered): handedOver && waiting. ⇒
     // guard(ISO 8583: an answer is known by its type too): waiting.answerType === type && ⇒
     if (waiting?.handedOver && waiting.answerType === type && isAbout(retrievalReference, waiting)) {
@@ -126,7 +126,7 @@ export class Outstanding {
     return { type, stan: Number(stan), terminal, retrievalReference, response };
   }
 
-  /** Takes the answer that came too late, if there is one. */
+  /** Takes the late answer, if there is one. */
   takeLate({ stan, terminal }: Trace): Response | undefined {
     const key = this.#key(stan, terminal);
     const response = this.#late.get(key)?.response;
@@ -134,12 +134,12 @@ export class Outstanding {
     return response;
   }
 
-  /** The connection over which a message was sent that nobody waits for any more. */
+  /** The connection that sent a message which nobody waits for any more. */
   connectionOf({ stan, terminal }: Trace): unknown {
     return this.#late.get(this.#key(stan, terminal))?.connection;
   }
 
-  /** What still comes for it decides nothing, and what has not been handed over yet is taken back: nothing of it leaves any more. */
+  /** A later answer decides nothing. A message that was not handed over yet is withdrawn, and never sent. */
   giveUp({ stan, terminal }: Trace, nowMs: number, takeBack: (waiting: Waiting) => void): void {
     const key = this.#key(stan, terminal);
     const waiting = this.#waiting.get(key);
@@ -157,10 +157,10 @@ export class Outstanding {
     late.reversing = true;
   }
 
-  /** Settles what was not answered in time. What has not even been handed over is taken back: it is not sent. */
+  /** Ends messages that were not answered in time. A message that was not even handed over is withdrawn, and not sent. */
   expire(nowMs: number, takeBack: (waiting: Waiting) => void): void {
     for (const waiting of this.#waiting.values()) {
-      // In the order in which they were sent, all with the same deadline.
+      // In the order of sending, all with the same deadline.
       if (waiting.deadlineMs > nowMs) break;
       if (waiting.handedOver) {
         this.#rememberAsLate(waiting, nowMs);
@@ -177,12 +177,12 @@ export class Outstanding {
     }
   }
 
-  /** It could not even be written, or must not be sent any more. */
+  /** The message could not be written, or must not be sent any more. */
   notSent(waiting: Waiting): void {
     this.#settle(waiting, NOT_SENT);
   }
 
-  /** The connection is gone, and with it every answer that should have come over it. */
+  /** The connection is lost, with every answer that should have come over it. */
   lost(connection: unknown, nowMs: number): void {
     for (const waiting of this.#waiting.values()) {
       if (waiting.connection !== connection) continue;
@@ -196,7 +196,7 @@ export class Outstanding {
     this.#late.set(key, { answerType, untilMs, connection, response: undefined, reversing: false });
   }
 
-  /** `letGo`: nothing else knows it any more. What is still to be handed over must not be mistaken for another. */
+  /** `letGo`: nothing else refers to the object. An object still in an outbox must not be reused for another message. */
   #settle(waiting: Waiting, exchange: Exchange, letGo = true): void {
     const { settle } = waiting;
     this.#waiting.delete(waiting.key);
@@ -218,7 +218,7 @@ export class Outstanding {
   }
 }
 
-/** A host may leave the reference out. */
+/** A host may omit the reference. */
 function isAbout(named: string | undefined, { retrievalReference: sent }: Waiting): boolean {
   // guard(ISO 8583: an answer that names another retrieval reference is not believed): === undefined || sent === undefined || named === sent ⇒ !== null
   return named === undefined || sent === undefined || named === sent;

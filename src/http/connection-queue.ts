@@ -1,5 +1,5 @@
-// The server below the framework: of each connection one request at a time, however many were sent at once, and an answer
-// to each of them. What cannot be read is refused in its turn, when everything before it has been answered.
+// The server below the framework. Handles one request at a time on each connection, however many were sent at once, and answers each.
+// Unreadable input is refused in its turn, after everything before it is answered.
 
 import {
   createServer,
@@ -18,14 +18,11 @@ import type { Moment } from '../payments/finding/search-fence.js';
 import { beginInTurns } from './connections.js';
 import { type CertificatePair, isHandshaking, serverOptions } from './tls.js';
 
-/** Where so many wait, the connection is not read until none does. */
+/** If this many requests wait, the connection is not read until none waits. */
 const ENOUGH_WAITING = 64;
-/**
- * One read can hold more than that: those are kept as long as no more than this many wait on all connections together,
- * about 20 MB.
- */
+/** One read can contain more. They are kept while no more than this many wait on all connections together, about 20 MB. */
 const MOST_WAITING_IN_ALL = 10_000;
-/** How long a client whose connection was ended may take to read why. */
+/** How long a client may take to read why its connection was closed. */
 const LINGER_MS = 1_000;
 
 interface Exchange {
@@ -34,10 +31,10 @@ interface Exchange {
   readonly received: Moment;
 }
 
-/** What Node says of a connection, or what we have against a request. */
+/** Node's error about a connection, or our refusal of a request. */
 export type ConnectionError = Error & { code?: string; rawPacket?: Buffer; bytesParsed?: number };
 
-/** What cannot be read, or is not taken: a request whose head had arrived, or whatever else came. */
+/** Unreadable or refused input: a request whose head has arrived, or anything else. */
 export interface Unreadable {
   readonly error: ConnectionError;
   readonly request: IncomingMessage | undefined;
@@ -51,47 +48,47 @@ export interface Refusal {
 
 export interface Handlers {
   readonly handle: RequestListener;
-  /** Asked once for each refusal, when it is its turn. */
+  /** Called once for each refusal, in its turn. */
   readonly refuse: (unreadable: Unreadable, socket: Socket) => Refusal;
-  /** Asked at each request for what `receivedAfter` tells later. */
+  /** Called for each request, for `receivedAfter`. */
   readonly now: () => Moment;
-  /** A handshake has failed. Its connection is closed. */
+  /** A handshake has failed, and its connection is closed. */
   readonly handshakeFailed?: (error: ConnectionError, socket: Socket) => void;
 }
 
-/** Of requests that had to wait: when the one before them was received. */
+/** For requests that had to wait: when the previous request was received. */
 const moments = new WeakMap<IncomingMessage, Moment>();
 
 /**
- * A request that stood behind another may have been received as early as this. How long it was on its way from
- * the socket cannot be told: a connection on which much was sent ahead is not read until there is room.
+ * The earliest time at which a request behind another can have been received. The exact time is unknown: a connection with much sent
+ * ahead is not read until there is room.
  */
 export function receivedAfter(request: IncomingMessage): Moment | undefined {
   return moments.get(request);
 }
 
 /**
- * Thousands of small requests fit into one packet. Begun all together they would keep everybody else waiting for
- * seconds; so the next one begins when the one before it was answered, and others have had their turn in between.
+ * Thousands of small requests fit into one packet. Started together they would block everybody else for seconds. So each starts after the
+ * previous answer, and others have their turn in between.
  */
 export function makeServer(
   options: ServerOptions & { requestTimeout: number },
   handlers: Handlers,
-  /** With one the server speaks TLS. */
+  /** If given, the server speaks TLS. */
   certificate?: CertificatePair,
 ): Server {
-  const lines = new WeakMap<Socket, Line>();
+  const queues = new WeakMap<Socket, ConnectionQueue>();
   const room = { waiting: 0 };
-  const lineOf = (socket: Socket): Line => {
-    const known = lines.get(socket);
+  const queueOf = (socket: Socket): ConnectionQueue => {
+    const known = queues.get(socket);
     if (known !== undefined) return known;
-    const line = new Line(socket, handlers, room, options.requestTimeout);
-    lines.set(socket, line);
-    return line;
+    const queue = new ConnectionQueue(socket, handlers, room, options.requestTimeout);
+    queues.set(socket, queue);
+    return queue;
   };
-  const listener: RequestListener = (request, response) => lineOf(request.socket).receive(request, response);
+  const listener: RequestListener = (request, response) => queueOf(request.socket).receive(request, response);
 
-  // A missing host is refused elsewhere, with an answer that says so. Duplicates are joined, so that they are seen.
+  // A missing host is refused elsewhere, with a proper answer. Duplicates are joined, so that they can be detected.
   const all = { ...options, requireHostHeader: false, joinDuplicateHeaders: true };
   const server: Server =
     certificate === undefined
@@ -99,10 +96,10 @@ export function makeServer(
       : createTlsServer({ ...all, ...serverOptions(certificate) }, listener);
   if (certificate !== undefined) beginInTurns(server);
   server
-    // Node's own answer to an unknown expectation says nothing; it may be ignored.
+    // Node's own answer to an unknown expectation says nothing; the expectation may be ignored.
     .on('checkExpectation', listener)
     .on('checkContinue', (request, response) => {
-      // A client that is not told to go on need not send the body: nobody can tell what comes next.
+      // Without "100 Continue" a client need not send the body, so what follows is ambiguous.
       if (Number(request.headers['content-length']) > BODY_LIMIT_BYTES) response.shouldKeepAlive = false;
       else response.writeContinue();
       listener(request, response);
@@ -110,30 +107,30 @@ export function makeServer(
     .on('clientError', (error, stream) => {
       const socket = stream as Socket;
       // guard(TLS: nothing is written where the handshake has failed): !isHandshaking(socket) ⇒ socket.writable
-      if (!isHandshaking(socket)) return lineOf(socket).fail(error);
+      if (!isHandshaking(socket)) return queueOf(socket).fail(error);
       socket.destroy();
       handlers.handshakeFailed?.(error, socket);
     })
     .on('connect', (request, socket) => {
-      // Node has let go of this connection.
+      // Node does not handle this connection any more.
       socket.on('error', () => {});
-      lineOf(socket as Socket).end({ error: refused('method_not_allowed'), request });
+      queueOf(socket as Socket).end({ error: refused('method_not_allowed'), request });
     });
-  // A client that has sent everything and says so still waits for its answers.
+  // A client that has closed its side still waits for its answers.
   return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
-/** Of one connection, from its first request to its end. */
-class Line {
+/** The requests of one connection, from the first to its end. */
+class ConnectionQueue {
   #current: Exchange | undefined;
   readonly #waiting: Exchange[] = [];
   #received = 0;
-  /** Answered before its body had come. */
+  /** A request that was answered before its body had arrived. */
   #unread: IncomingMessage | undefined;
   #held = false;
-  /** From when the connection was not read, until it is certain that everything sent meanwhile has been read. */
+  /** Since when the connection has not been read, until all that was sent meanwhile has been read. */
   #stopped: Moment | undefined;
-  /** Nothing more is begun. What is to be said at the end, if anything is. */
+  /** No further request is started. Holds the final refusal, if any. */
   #ending: { readonly unreadable: Unreadable | undefined } | undefined;
 
   constructor(
@@ -145,8 +142,7 @@ class Line {
     socket.on('pause', () => {
       this.#stopped ??= handlers.now();
     });
-    // What Node calls after the last answer. To close a connection on which something is unread resets it, and the
-    // client may never see the answer.
+    // Node calls this after the last answer. Closing a connection with unread data resets it, and the client might never see the answer.
     const { destroySoon } = socket;
     socket.destroySoon = () => {
       if (this.#ending !== undefined || this.#newest?.complete === false) this.#close();
@@ -155,7 +151,7 @@ class Line {
   }
 
   receive(request: IncomingMessage, response: ServerResponse): void {
-    // Behind an answer that ends the connection nothing is begun any more.
+    // No request is started after an answer that ends the connection.
     // guard(connections: nothing is begun behind an answer that ends the connection): || !this.socket.writable ⇒
     if (this.#ending !== undefined || !this.socket.writable) return;
     this.#received += 1;
@@ -176,12 +172,12 @@ class Line {
     if (enough) this.#hold();
   }
 
-  /** What comes next on the connection cannot be read, or does not come. */
+  /** The next input on the connection cannot be read, or does not arrive. */
   fail(error: ConnectionError): void {
     if (!this.socket.writable || this.#ending !== undefined) return;
     const newest = this.#newest;
     if (newest === undefined || newest.complete) {
-      // Its client has said that nothing follows: whatever does is nobody's request.
+      // The client has said that nothing follows: more input is not a request.
       if (error.code === 'HPE_CLOSED_CONNECTION') this.end(undefined);
       else if (!this.#postponed(error, undefined)) this.end({ error, request: undefined });
       return;
@@ -189,12 +185,12 @@ class Line {
     if (this.#postponed(error, newest)) return;
     const waited = this.#waiting.pop() !== undefined;
     if (waited) this.room.waiting -= 1;
-    // One that was answered before it had come whole has all that is due to it.
+    // A request that was answered before it had arrived completely needs no other answer.
     const answered = !waited && this.#current?.response.headersSent !== false;
     this.end(answered ? undefined : { error, request: newest });
   }
 
-  /** Begins nothing more; says this when everything before it is answered, and closes the connection. */
+  /** Starts no further request, sends this refusal after all answers, and closes the connection. */
   end(unreadable: Unreadable | undefined): void {
     const current = this.#current;
     if (unreadable !== undefined && unreadable.request === current?.request && current !== undefined) {
@@ -217,7 +213,7 @@ class Line {
     this.#current = exchange;
     response.once('close', () => {
       this.#unread = request.complete ? undefined : request;
-      // At once: who reads the answer may send the next request, and that one stands behind nobody.
+      // Immediately: a client that has read the answer may send the next request, which waits for nobody.
       if (this.#waiting.length === 0) this.#rest();
       else setImmediate(() => this.#next());
     });
@@ -243,7 +239,7 @@ class Line {
     else if (this.#stopped !== undefined) void setImmediate(() => this.#catchUp(this.#received));
   }
 
-  /** A connection that is read, and brings nothing for a whole turn of the event loop, has nothing left from before. */
+  /** If a connection that is read brings nothing for a whole turn of the event loop, nothing sent earlier is left. */
   #catchUp(received: number): void {
     setImmediate(() => {
       if (this.#received === received && !this.socket.isPaused()) this.#stopped = undefined;
@@ -261,13 +257,12 @@ class Line {
   #close(): void {
     if (this.socket.writableEnded) return;
     this.socket.end();
-    // What is still on its way is read and thrown away, but a client that does not close its side must not keep the
-    // connection.
+    // Reads and discards the rest, but not for ever if the client does not close its side.
     this.#release();
     setTimeout(() => this.socket.destroy(), LINGER_MS).unref();
   }
 
-  /** Node goes on reading after every request that it has read or answered; not here. */
+  /** Node would resume reading after every request and answer; this prevents it. */
   #hold(): void {
     if (this.#held) return;
     this.#held = true;
@@ -281,7 +276,7 @@ class Line {
     this.socket.resume();
   }
 
-  /** What does not come while the connection is not read is not late. Its time begins anew. */
+  /** A request cannot be late while its connection is not read. Its timeout starts again. */
   #postponed(error: ConnectionError, request: IncomingMessage | undefined): boolean {
     if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT' || !this.socket.isPaused()) return false;
     const received = this.#received;

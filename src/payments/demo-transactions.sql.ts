@@ -12,8 +12,8 @@ import {
   text,
 } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
+import type { DemoEvent, DemoSettlementEntry, DemoTransaction } from './demo-transaction.js';
 import { INTO_SETTLEMENT } from './status.sql.js';
-import type { Settled, Told, Traded } from './traded-transaction.js';
 
 /** Nobody else assigns these audits. */
 export const RESERVE_AUDITS: Statement = {
@@ -30,7 +30,7 @@ export const HOLD_SETTLEMENT_DAYS: Statement = {
 };
 
 /** The settlement days of an organisation that have entries, and the time of its newest transaction. */
-export const TRADED_SO_FAR: Statement = {
+export const EXISTING_DAYS: Statement = {
   name: '',
   text: `
     SELECT ARRAY(SELECT DISTINCT settlement_date::text FROM settlement_entry WHERE organisation_id = $1) AS days,
@@ -38,7 +38,7 @@ export const TRADED_SO_FAR: Statement = {
       EXISTS (SELECT FROM transaction WHERE organisation_id = $1 AND resolve_at IS NOT NULL) AS "inDoubt"`,
 };
 
-export const TRADED = columns<Traded>('traded', {
+export const DEMO_TRANSACTIONS = columns<DemoTransaction>('traded', {
   organisation_id: integer(({ organisationId }) => organisationId),
   merchant_id: integer(({ merchantId }) => merchantId),
   audit: integer(({ audit }) => audit),
@@ -77,7 +77,7 @@ export const TRADED = columns<Traded>('traded', {
   attestation: optionalBytes(({ attestation }) => attestation),
 });
 
-export const ADD_TRADED: Statement = {
+export const ADD_DEMO_TRANSACTIONS: Statement = {
   name: '',
   text: `
     INSERT INTO transaction (organisation_id, merchant_id, audit, target_audit, transaction_type, correlation_id, reference,
@@ -91,10 +91,10 @@ export const ADD_TRADED: Statement = {
       preauthorisation_code, settlement_date, to_timestamp(voidable_until_ms / 1000), to_timestamp(completable_until_ms / 1000),
       refunded_cents, completed_cents, completed_by, voided_by, resolve_attempts, to_timestamp(resolve_at_ms / 1000), version,
       decode(sealed, 'base64'), key_version, decode(attestation, 'base64')
-    FROM ${TRADED.rows}`,
+    FROM ${DEMO_TRANSACTIONS.rows}`,
 };
 
-export const TOLD = columns<Told>('told', {
+export const DEMO_EVENTS = columns<DemoEvent>('told', {
   organisation_id: integer(({ organisationId }) => organisationId),
   merchant_id: integer(({ merchantId }) => merchantId),
   audit: integer(({ audit }) => audit),
@@ -105,14 +105,14 @@ export const TOLD = columns<Told>('told', {
 });
 
 /** In the order of events, which is the order of the feed. */
-export const TELL_TRADED: Statement = {
+export const ADD_DEMO_EVENTS: Statement = {
   name: '',
   text: `${INTO_EVENTS}
     SELECT organisation_id, merchant_id, audit, version, type, to_timestamp(at_ms / 1000), user_id
-    FROM ${TOLD.rows} ORDER BY at_ms, audit, version`,
+    FROM ${DEMO_EVENTS.rows} ORDER BY at_ms, audit, version`,
 };
 
-export const SETTLED = columns<Settled>('settled', {
+export const DEMO_SETTLEMENT = columns<DemoSettlementEntry>('settled', {
   organisation_id: integer(({ traded }) => traded.organisationId),
   merchant_id: integer(({ traded }) => traded.merchantId),
   audit: integer(({ traded }) => traded.audit),
@@ -126,10 +126,10 @@ export const SETTLED = columns<Settled>('settled', {
   amount_cents: bigint(({ cents }) => cents),
 });
 
-export const SETTLE_TRADED: Statement = {
+export const ADD_DEMO_SETTLEMENT: Statement = {
   name: '',
   text: `${INTO_SETTLEMENT}
     SELECT organisation_id, merchant_id, audit, target_audit, settlement_date, transaction_type, payment_method,
       coalesce(card_type, ''), currency, acquirer, amount_cents
-    FROM ${SETTLED.rows}`,
+    FROM ${DEMO_SETTLEMENT.rows}`,
 };

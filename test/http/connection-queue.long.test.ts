@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeServer, type Unreadable } from '../../src/http/one-at-a-time.js';
+import { makeServer, type Unreadable } from '../../src/http/connection-queue.js';
 
 interface Scene {
   /** Responses that were begun, in their order. */
@@ -75,7 +75,7 @@ const POST_4 = 'POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\n';
 const POLL = { timeout: 30_000 };
 const count = (text: string) => text.split('HTTP/1.1 ').length - 1;
 
-test('more than 10,000 waiting on all connections → what is past 64 on its own is refused, the others are answered', async () => {
+test('more than 10,000 waiting on all connections → requests beyond 64 on one connection are refused, the others are answered', async () => {
   let open = false;
   const { begun, refused, connect } = await scene({
     handle: (_, response) => {

@@ -2,7 +2,7 @@
 import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { Transaction } from './transaction.js';
 
-export interface Traded extends Omit<Transaction, 'kvps' | 'pricing' | 'prepared'> {
+export interface DemoTransaction extends Omit<Transaction, 'kvps' | 'pricing' | 'prepared'> {
   readonly decidedMs: number | undefined;
   readonly tokenId: TokenId | undefined;
   readonly userId: number;
@@ -16,7 +16,7 @@ export interface Traded extends Omit<Transaction, 'kvps' | 'pricing' | 'prepared
 }
 
 /** An event. */
-export interface Told {
+export interface DemoEvent {
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
   readonly audit: Audit;
@@ -27,8 +27,8 @@ export interface Told {
 }
 
 /** A settlement entry. */
-export interface Settled {
-  readonly traded: Traded;
+export interface DemoSettlementEntry {
+  readonly traded: DemoTransaction;
   readonly day: string;
   readonly type: string;
   readonly cents: number;

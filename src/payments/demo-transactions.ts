@@ -2,20 +2,20 @@
 // acquirer. Callers use only days on which nothing has settled, or the open day.
 import type { Queryable } from '../postgres/database.js';
 import type { OrganisationId } from '../values/ids.js';
+import type { DemoEvent, DemoSettlementEntry, DemoTransaction } from './demo-transaction.js';
 import {
-  ADD_TRADED,
+  ADD_DEMO_EVENTS,
+  ADD_DEMO_SETTLEMENT,
+  ADD_DEMO_TRANSACTIONS,
+  DEMO_EVENTS,
+  DEMO_SETTLEMENT,
+  DEMO_TRANSACTIONS,
+  EXISTING_DAYS,
   HOLD_SETTLEMENT_DAYS,
   RESERVE_AUDITS,
-  SETTLE_TRADED,
-  SETTLED,
-  TELL_TRADED,
-  TOLD,
-  TRADED,
-  TRADED_SO_FAR,
-} from './traded.sql.js';
-import type { Settled, Told, Traded } from './traded-transaction.js';
+} from './demo-transactions.sql.js';
 
-export interface TradedSoFar {
+export interface ExistingDays {
   readonly days: readonly string[];
   readonly newestMs: number | null;
   readonly inDoubt: boolean;
@@ -24,13 +24,13 @@ export interface TradedSoFar {
 const BATCH = 500;
 
 /** Keeps settlement days open until the end of the database transaction, and returns what exists. */
-export async function tradedSoFar(
+export async function existingDays(
   connection: Queryable,
   organisationId: OrganisationId,
-): Promise<TradedSoFar> {
+): Promise<ExistingDays> {
   await connection.query(HOLD_SETTLEMENT_DAYS);
-  const { rows } = await connection.query<TradedSoFar>(TRADED_SO_FAR, [organisationId]);
-  return rows[0] as TradedSoFar;
+  const { rows } = await connection.query<ExistingDays>(EXISTING_DAYS, [organisationId]);
+  return rows[0] as ExistingDays;
 }
 
 /** The first of a run of audits. */
@@ -43,19 +43,21 @@ export async function reserveAudits(
   return (rows[0] as { first: number }).first;
 }
 
-export async function addTraded(
+export async function addDemoTransactions(
   connection: Queryable,
-  traded: readonly Traded[],
-  told: readonly Told[],
-  settled: readonly Settled[],
+  traded: readonly DemoTransaction[],
+  told: readonly DemoEvent[],
+  settled: readonly DemoSettlementEntry[],
 ): Promise<void> {
-  for (const batch of batches(traded)) await connection.query(ADD_TRADED, TRADED.encode(batch));
+  for (const batch of batches(traded))
+    await connection.query(ADD_DEMO_TRANSACTIONS, DEMO_TRANSACTIONS.encode(batch));
   // Event numbers are assigned in order: an earlier event must get a lower number, across batches as well.
   const inOrder = [...told].sort(
     (one, other) => one.atMs - other.atMs || one.audit - other.audit || one.version - other.version,
   );
-  for (const batch of batches(inOrder)) await connection.query(TELL_TRADED, TOLD.encode(batch));
-  for (const batch of batches(settled)) await connection.query(SETTLE_TRADED, SETTLED.encode(batch));
+  for (const batch of batches(inOrder)) await connection.query(ADD_DEMO_EVENTS, DEMO_EVENTS.encode(batch));
+  for (const batch of batches(settled))
+    await connection.query(ADD_DEMO_SETTLEMENT, DEMO_SETTLEMENT.encode(batch));
 }
 
 function* batches<Entry>(entries: readonly Entry[]): Generator<readonly Entry[]> {

@@ -16,7 +16,7 @@ const NEXT_ATTEMPT_MS = 6 * 60 * MINUTE_MS;
 const ATTEMPTS = 4;
 
 /** In the open settlement day. */
-export function underWay({ day, opensMs }: Window, nowMs: number): Draft[] {
+export function unfinishedTransactions({ day, opensMs }: Window, nowMs: number): Draft[] {
   const chance = new Chance(`under way/${nowMs}`);
   const ago = (minutes: number) => Math.max(opensMs + 1, nowMs - minutes * MINUTE_MS);
   const shop = SHOPS[0] as Shop;

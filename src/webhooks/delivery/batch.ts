@@ -9,7 +9,7 @@ import { isDelivered } from './outcome.js';
 import type { Pace } from './pace.js';
 import type { Attempt, Sender } from './sender.js';
 
-export interface PageParts {
+export interface BatchParts {
   readonly bodies: EventBodies;
   readonly sender: Pick<Sender, 'post'>;
   readonly shares: Shares;
@@ -37,7 +37,7 @@ export interface Sent {
   readonly attempt: Attempt;
 }
 
-export interface PageResult {
+export interface BatchResult {
   readonly sent: readonly Sent[];
   /** Not sent: no time was left, or nothing gets through. */
   readonly left: readonly Delivery[];
@@ -46,11 +46,11 @@ export interface PageResult {
 /** At once for one endpoint. */
 const SUBJECTS_AT_ONCE = 8;
 
-export async function sendPage(
-  parts: PageParts,
+export async function sendBatch(
+  parts: BatchParts,
   recipient: Recipient,
   deliveries: readonly Delivery[],
-): Promise<PageResult> {
+): Promise<BatchResult> {
   const ready = deliveries.filter(({ behind }) => !behind);
   const bodies = await parts.bodies(ready.map(({ event }) => event));
   const texts = new Map(ready.map(({ event }, place) => [event.id, JSON.stringify(bodies[place])]));

@@ -1,9 +1,10 @@
-// Serves a leased endpoint: sends due and new events until nothing is left, or until other endpoints are to be served.
+// One run for a leased endpoint: sends due and new events until nothing is left, or until other endpoints are to be served.
 import type { Logger } from 'pino';
 import type { EventFeed } from '../../events/feed.js';
 import type { Database, Statement } from '../../postgres/database.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
 import { signingSecrets } from '../endpoints.js';
+import { type BatchParts, sendBatch } from './batch.js';
 import {
   type Delivery,
   freshDelivery,
@@ -20,10 +21,9 @@ import {
   REMOVE_DELIVERIES,
   WAITING_SUBJECTS,
 } from './delivery.sql.js';
-import { type PageParts, sendPage } from './page.js';
-import { LeaseLost, type Progress, recordPage } from './progress.js';
+import { LeaseLost, type Progress, recordBatch } from './progress.js';
 
-export interface TurnParts extends PageParts {
+export interface EndpointRunParts extends BatchParts {
   readonly database: Database;
   readonly keys: DataKeys;
   readonly feed: Pick<EventFeed, 'readMerchantAfter'>;
@@ -36,7 +36,7 @@ export interface TurnParts extends PageParts {
   readonly stopping: () => boolean;
 }
 
-interface Page {
+interface Batch {
   readonly deliveries: readonly Delivery[];
   /** How far the feed was read. */
   readonly position: number;
@@ -44,27 +44,27 @@ interface Page {
   readonly more: boolean;
 }
 
-const SMALLEST_PAGE = 8;
-const LARGEST_PAGE = 64;
+const SMALLEST_BATCH = 8;
+const LARGEST_BATCH = 64;
 /** A batch that took longer was too large, one that took less was too small. */
-const LONG_PAGE_MS = 4_000;
-const SHORT_PAGE_MS = 500;
+const LONG_BATCH_MS = 4_000;
+const SHORT_BATCH_MS = 500;
 /** Afterwards other endpoints are served. */
-const TURN_MS = 10_000;
+const RUN_MS = 10_000;
 const AFTER_ERROR_MS = 5_000;
 /** If the feed was read this recently, its newest event was included. */
 const RECENT_MS = 300;
 /** Beyond this, events stay in the feed instead of waiting in the table. */
 export const MOST_WAITING = 1_000;
 
-export class Turn {
-  #pageSize = SMALLEST_PAGE;
+export class EndpointRun {
+  #batchSize = SMALLEST_BATCH;
   /** How far the database's clock is ahead of this process's. */
   readonly #aheadMs: number;
 
   /** `leasedAtMs`: when the lease was asked for. */
   constructor(
-    private readonly parts: TurnParts,
+    private readonly parts: EndpointRunParts,
     private endpoint: LeasedEndpoint,
     private leasedAtMs: number,
   ) {
@@ -83,20 +83,20 @@ export class Turn {
   }
 
   async #work(): Promise<void> {
-    const endsMs = performance.now() + TURN_MS;
+    const endsMs = performance.now() + RUN_MS;
     for (;;) {
       const beganMs = performance.now();
-      const page = await this.#read();
-      if (page.deliveries.length === 0 && page.position === this.endpoint.position) {
-        return this.#release({ more: page.more });
+      const batch = await this.#read();
+      if (batch.deliveries.length === 0 && batch.position === this.endpoint.position) {
+        return this.#release({ more: batch.more });
       }
-      const progress = await this.#send(page, beganMs);
+      const progress = await this.#send(batch, beganMs);
       if (progress.ended) return;
       const { restMs } = progress;
       if (this.#failing || progress.disabled !== undefined) return this.#release({ more: false, restMs });
       const tookMs = performance.now() - beganMs;
-      if (tookMs > LONG_PAGE_MS) this.#pageSize = Math.max(this.#pageSize / 2, SMALLEST_PAGE);
-      else if (tookMs < SHORT_PAGE_MS) this.#pageSize = Math.min(this.#pageSize * 2, LARGEST_PAGE);
+      if (tookMs > LONG_BATCH_MS) this.#batchSize = Math.max(this.#batchSize / 2, SMALLEST_BATCH);
+      else if (tookMs < SHORT_BATCH_MS) this.#batchSize = Math.min(this.#batchSize * 2, LARGEST_BATCH);
       const over = performance.now() > endsMs || this.parts.stopping();
       if (over || restMs > 0) return this.#release({ more: true, restMs });
     }
@@ -112,14 +112,14 @@ export class Turn {
   }
 
   /** Due and new events; for a failing endpoint, one due event. */
-  async #read(): Promise<Page> {
+  async #read(): Promise<Batch> {
     const { organisationId, merchantId, waiting, position, types } = this.endpoint;
-    const limit = this.#failing ? 1 : this.parts.pace.busy ? SMALLEST_PAGE : this.#pageSize;
+    const limit = this.#failing ? 1 : this.parts.pace.busy ? SMALLEST_BATCH : this.#batchSize;
     const due = waiting === 0 ? [] : await this.#dueOrProbes(limit);
     const full = due.length === limit;
     if (this.#nothingNew) return { deliveries: due, position, more: full && !this.#failing };
     const page = await this.parts.feed.readMerchantAfter({ organisationId, merchantId }, position, limit);
-    if (page.skipped) this.#tellSkipped();
+    if (page.skipped) this.#logSkipped();
     const wanted = page.events
       .filter(({ type }) => types === null || types.includes(type))
       .map(freshDelivery);
@@ -131,7 +131,7 @@ export class Turn {
     };
   }
 
-  #tellSkipped(): void {
+  #logSkipped(): void {
     const { organisationId: organisation, merchantId: merchant, id: endpoint } = this.endpoint;
     this.parts.log.warn(
       { organisation, merchant, endpoint },
@@ -198,11 +198,11 @@ export class Turn {
     return fresh.map((delivery) => ({ ...delivery, behind: waiting.has(delivery.subject) }));
   }
 
-  async #send({ deliveries, position, more }: Page, readAtMs: number): Promise<Progress> {
+  async #send({ deliveries, position, more }: Batch, readAtMs: number): Promise<Progress> {
     const { organisationId, url } = this.endpoint;
     const { database, keys, timeoutMs, leaseMs } = this.parts;
     const secrets = deliveries.length === 0 ? [] : await signingSecrets(keys, this.endpoint);
-    const result = await sendPage(
+    const result = await sendBatch(
       this.parts,
       {
         organisationId,
@@ -215,14 +215,14 @@ export class Turn {
     );
     const recordedAtMs = performance.now();
     const caughtUp = !more && recordedAtMs - readAtMs < RECENT_MS;
-    const progress = await recordPage(database, this.endpoint, result, { position, caughtUp }, this.parts);
-    this.#tell(progress);
+    const progress = await recordBatch(database, this.endpoint, result, { position, caughtUp }, this.parts);
+    this.#log(progress);
     this.endpoint = progress.endpoint;
     this.leasedAtMs = recordedAtMs;
     return progress;
   }
 
-  #tell({ endpoint: now, disabled, givenUp }: Progress): void {
+  #log({ endpoint: now, disabled, givenUp }: Progress): void {
     const { log } = this.parts;
     const { organisationId: organisation, merchantId: merchant, id: endpoint } = now;
     const [failing, failed] = [now, this.endpoint].map(isFailing);

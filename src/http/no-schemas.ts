@@ -1,0 +1,7 @@
+// Fastify without compilers of schemas: no route has a schema for Fastify, and the compilers take longer to load than Fastify itself.
+
+export const NO_SCHEMAS = { compilersFactory: { buildValidator: refuse, buildSerializer: refuse } };
+
+function refuse(): never {
+  throw new Error('a route has a schema for Fastify');
+}
