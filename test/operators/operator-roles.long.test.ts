@@ -52,11 +52,6 @@ const runAs = (name: string, line: string): Promise<Ended> =>
 const as = (name: string): Commands => commands((line) => runAs(name, line));
 
 /** Commands that do something, or have nothing below them. */
-/** Without the name of the program: `merchant suspend`. */
-function taskOf(command: Command): string {
-  return command.parent?.parent ? `${taskOf(command.parent)} ${command.name()}` : command.name();
-}
-
 function leaves(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
 }
