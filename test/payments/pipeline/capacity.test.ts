@@ -1,5 +1,4 @@
-// The two commits of a transaction, delayed or interrupted: nothing is sent before the first, nothing answered before the
-// second.
+// Capacity: which requests are accepted and which shed under overload. Without a gateway.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Capacity } from '../../../src/payments/pipeline/capacity.js';
 import type { OrganisationId } from '../../../src/values/ids.js';
@@ -11,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The request, and whether it was answered yet. */
+/** How many of these are accepted. */
 function entered(capacity: Capacity, tenant: number | string, count: number): number {
   let taken = 0;
   for (let one = 0; one < count; one += 1) {
@@ -22,7 +21,7 @@ function entered(capacity: Capacity, tenant: number | string, count: number): nu
   return taken;
 }
 
-/** Until this commits or not, it is open whether the correlation ID is free. */
+/** Time passes: in each millisecond so many of a tenant are answered, and more arrive. */
 function flow(
   capacity: Capacity,
   tenant: number,
@@ -63,7 +62,7 @@ describe('admission by delay', () => {
       capacity.leave(1);
       expect(entered(capacity, 1, 1)).toBe(1);
     }
-    // Another request passes through the whole gateway meanwhile.
+    // It may not have more, and others still have their share.
     expect(entered(capacity, 1, 100)).toBe(0);
     expect(entered(capacity, 2, 24)).toBe(24);
   });
@@ -83,7 +82,7 @@ describe('admission by delay', () => {
     const capacity = new Capacity({ maxInFlight: 50_000, maxDelayMs: 1_000 });
     entered(capacity, 1, 100);
     let waiting = 100 + flow(capacity, 1, 20_000, { answers: 4, wants: 8 }).waiting;
-    // Other requests pass through the whole gateway meanwhile.
+    // Four fifths of what is served in a second.
     expect(waiting).toBeGreaterThan(3_000);
     expect(waiting).toBeLessThan(4_000);
     for (let ms = 0; ms < 2_000; ms += 1) {
@@ -115,9 +114,9 @@ describe('admission by delay', () => {
     const lasting = flow(capacity, 1, 2_000, { answers: 4, wants: 8 });
     expect(lasting.taken).toBeGreaterThan(0.95 * 8_000);
     expect(lasting.taken).toBeLessThanOrEqual(8_000);
-    // It was the original answer, without an inquiry.
+    // What is served in 200 ms.
     expect(100 + building.waiting + lasting.waiting).toBeLessThan(810);
-    // Another one has room at once.
+    // Another tenant is accepted at once.
     expect(capacity.refuses(2)).toBe(false);
   });
 
@@ -128,7 +127,7 @@ describe('admission by delay', () => {
       vi.advanceTimersByTime(150);
       for (let one = 0; one < 600; one += 1) capacity.leave(1);
       waiting += entered(capacity, 1, 3_000) - 600;
-      // The refundable amount is the completed one, not the preauthorised one.
+      // What is served in 200 ms.
       expect(waiting).toBeLessThan(810);
     }
   });

@@ -1,5 +1,5 @@
-// Failing links are taken out for some seconds and tried again, for their organisation alone; and a silent link leaves capacity
-// for the others.
+// The two commits of a transaction, delayed or interrupted: nothing is sent before the first, nothing answered before the
+// second.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Clock } from '../../../src/clock/clock.js';
 import { RECORD_RESOLUTIONS } from '../../../src/directdebit/intake.sql.js';
@@ -30,7 +30,7 @@ const COPY_OF_ROW = `
   SELECT organisation_id, $2, created_at, amount_cents, merchant_id, transaction_type, currency, $3, reference, acquirer
   FROM transaction WHERE organisation_id = 1 AND audit = $1`;
 
-/** Working links answer in time on a busy machine, too. */
+/** The request, and whether it was answered yet. */
 function watched(answer: Promise<Answer>) {
   const request = { answer, answered: false };
   void answer.then(() => {
@@ -51,12 +51,12 @@ async function statusOf(audit: number): Promise<unknown> {
 test('while commit A waits → the acquirer is not asked; when it is done → asked once, and approved', async () => {
   const earlier = (await gateway.api.purchase()).body.audit;
   const { query, rollback } = await locker(gateway);
-  // On a very busy machine the gateway is overloaded: not processed, to be sent again.
+  // Until this commits or not, it is open whether the correlation ID is free.
   await query(COPY_OF_ROW, [earlier, 2_000_000_002, 'commit-a']);
   const before = acquirer.requests.length;
   const sent = watched(gateway.api.purchase({ correlationId: 'commit-a' }));
   await somebodyWaits(gateway);
-  // One organisation's failures do not reroute another's payments.
+  // Another request passes through the whole gateway meanwhile.
   expect((await gateway.api.lookUp(earlier)).status).toBe(200);
   expect(acquirer.requests).toHaveLength(before);
   expect(sent.answered).toBe(false);
@@ -75,7 +75,7 @@ test('while commit B waits → no answer, and the transaction is unknown; when i
   await query('SELECT FROM transaction WHERE audit = $1 FOR UPDATE', [audit]);
   held.answer(answered('00'));
   await somebodyWaits(gateway);
-  // Of the 240 that one organisation may have.
+  // Other requests pass through the whole gateway meanwhile.
   for (let time = 0; time < 3; time += 1)
     expect(await statusOf(audit)).toMatchObject({ gateway_status_code: -99 });
   expect(sent.answered).toBe(false);
@@ -199,8 +199,7 @@ test('purchase whose claim is on its way when its connection breaks → 503; sho
   const { status, code } = await sent;
   expect([status, code]).toEqual([503, 'not_processed']);
   await rollback();
-  // One after the other: simultaneous ones count together for a moment. One link of one organisation gets nine tenths of four
-  // fifths.
+  // One process, one request: it had the next audit.
   await gateway.sql(COPY_OF_ROW, [earlier, earlier + 1, 'late-claim']);
   await expect
     .poll(() => statusOf(earlier + 1), { timeout: 60_000 })
@@ -223,7 +222,7 @@ test('the connection breaks while the answer is stored → the process keeps the
   await expect
     .poll(() => statusOf(audit), { timeout: 60_000 })
     .toMatchObject({ transaction_status_code: 'approved' });
-  // The simulator's fault cards: the client's view, and the final books of gateway and acquirer.
+  // It was the original answer, without an inquiry.
   expect(acquirer.inquiries).not.toContain(reference);
 });
 

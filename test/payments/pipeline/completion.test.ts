@@ -1,4 +1,4 @@
-// They mostly wait for deadlines: run all at once.
+// Completions: of which preauthorisations, up to which amount, and how often.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import type { PaymentChange } from '../../../testkit/client.js';
@@ -65,7 +65,7 @@ test('completion, a smaller amount → approved, and the rest is released: nothi
   expect(target._links).not.toHaveProperty('completion');
   const rest = await gateway.api.complete(audit, 7_500);
   expect([rest.status, rest.errors]).toEqual([422, ['target_not_completable path/audit']]);
-  // Charges only transactions that were reversed before, however slow the machine is: every request arrives too late.
+  // The refundable amount is the completed one, not the preauthorised one.
   expect((await gateway.api.lookUp(body.audit)).body.kvps[`${KVP}REFUNDABLE_AMOUNT`]).toBe('2500');
 });
 

@@ -1,4 +1,4 @@
-// Cached plans: whatever the tables were like when a plan was made, each row is found by its key.
+// The simulator's fault cards: the client's view, and the final books of gateway and acquirer.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Answer as AcquirerAnswer, Order } from '../../../src/acquirers/contract.js';
 import { type LedgerEntry, SimulatorLedger } from '../../../src/acquirers/simulator/ledger.js';
@@ -23,10 +23,10 @@ import {
   UNREADABLE_ANSWER_CARD,
 } from '../../../testkit/test-cards.js';
 
-// The lines of a statement's cached plan.
+// They mostly wait for deadlines: run all at once.
 vi.setConfig({ maxConcurrency: 40 });
 
-/** Each table that a cached plan reads, and its expected index condition. */
+/** Charges only transactions that were reversed before, however slow the machine is: every request arrives too late. */
 class TooLate extends Simulator {
   constructor(readonly path: string) {
     super({ ledger: new SimulatorLedger(path), deadlineMs: 300, slowMs: 1 });
@@ -43,14 +43,14 @@ class TooLate extends Simulator {
   }
 }
 
-/** Completions, refunds and voids that the acquirer declines or fails: test cards 43 and 44. */
+/** As it was sent: the gateway erases its own card after the deadline. */
 function withCardOfItsOwn(order: Order): Order {
   if (!('method' in order) || order.method.kind !== 'card') return order;
   const { number, expiry } = order.method.card;
   return { ...order, method: { kind: 'card', card: { number: new CardNumber(number.reveal()), expiry } } };
 }
 
-// Processes of one gateway: the slow card is in time for the patient one, and too late for that whose acquirer is too late.
+// Processes of one gateway: the slow card is in time for the patient one, and too late for the other.
 let patient: TestGateway;
 let hasty: TestGateway;
 let late: TestGateway;
@@ -93,7 +93,7 @@ async function untilLedgerShows(audit: number, operations: string[]): Promise<vo
   await vi.waitFor(async () => expect(await operationsOf(audit)).toEqual(operations), { timeout: 60_000 });
 }
 
-/** The look-up of the payment once the operation has happened. */
+/** The audit that an answer in doubt points to. */
 function expectInDoubt(answer: Answer, status: 502 | 504): number {
   expect(answer.status).toBe(status);
   expect(answer.errors).toEqual([status === 504 ? 'acquirer_timeout ' : 'acquirer_answer_unreadable ']);
@@ -103,7 +103,7 @@ function expectInDoubt(answer: Answer, status: 502 | 504): number {
   return Number(location.split('/').at(-1));
 }
 
-/** Waits until the search finds it, and gives it as it is then: not yet answered. */
+/** Waits until a search finds it, and returns it still unanswered. */
 async function inFlight(correlationId: string): Promise<Json> {
   return eventually(async () => (await patient.api.search(correlationId)).body.results[0]);
 }
@@ -189,7 +189,7 @@ describe.concurrent.each(PAYMENTS)('%s', (type, pay) => {
     const audit = expectInDoubt(await pay(late.api, { pan: SLOW_CARD }), 504);
     const decided = await late.api.decided(audit);
     expect(decided.status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
-    // Its final status by look-up.
+    // A reversal is repeated until it is confirmed, which may take more than one on a slow machine.
     await vi.waitFor(
       async () => expect([...new Set(await operationsOf(audit))]).toEqual(['reversal', type]),
       { timeout: 60_000 },
@@ -198,7 +198,7 @@ describe.concurrent.each(PAYMENTS)('%s', (type, pay) => {
   });
 });
 
-/** Purchases, preauthorisations and standalone refunds: the answer, the stored row and the look-up. */
+/** Makes a payment whose answer is lost, and waits until it is found to be approved. */
 async function paidWithLostAnswer(pay: Client['purchase']): Promise<number> {
   const audit = expectInDoubt(await pay({ pan: LOST_ANSWER_CARD, amount: 100 }), 504);
   expect((await hasty.api.decided(audit)).status.transaction_status_code).toBe('approved');

@@ -1,4 +1,4 @@
-// Plans that are made once and kept: whatever the tables were like when they were made, each row is found by its key.
+// Cached plans: whatever the tables were like when a plan was made, each row is found by its key.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as taking from '../../../src/directdebit/intake.sql.js';
 import * as finding from '../../../src/payments/finding/lookup.sql.js';
@@ -22,9 +22,7 @@ afterAll(async () => {
   await empty.drop();
 });
 
-/**
- * Payments that were certainly not sent are rerouted; those that may have been sent never are. With two hosts of the testkit.
- */
+/** The lines of a statement's cached plan. */
 async function keptPlan({ name, text }: Statement): Promise<string[]> {
   const parameters = new Set(text.match(/\$\d+/g)).size;
   await commits.script(commits, `PREPARE "${name}" AS ${text}`);
@@ -43,7 +41,7 @@ const STATEMENTS: readonly Statement[] = Object.values({
   BANKS,
   USABLE_TOKENS,
 }).filter((exported): exported is Statement => typeof exported === 'object' && 'text' in exported);
-/** With two connections, one remains while the other reconnects. */
+/** Each table that a cached plan reads, and its expected index condition. */
 const KEYS: Readonly<Record<string, RegExp>> = {
   transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,
   token: /Index Cond: .*\bvirtual_pan = /,

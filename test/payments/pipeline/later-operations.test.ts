@@ -1,4 +1,4 @@
-// Undisturbed, it would have gone over the merchant's own link.
+// Completions, refunds and voids that the acquirer declines or fails: test cards 43 and 44.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import type { Answer, Json } from '../../../testkit/client.js';
@@ -7,7 +7,7 @@ import { cardAnsweredLaterWith, cardWithFaultLater } from '../../../testkit/test
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  // Readers continue; writers wait, and then see this change.
+  // Longer than the two seconds that fault 06 takes.
   gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '6000' } });
 });
 afterAll(() => gateway.close());
@@ -15,7 +15,7 @@ afterAll(() => gateway.close());
 interface Later {
   readonly pay: (pan: string) => Promise<Answer>;
   readonly act: (audit: number) => Promise<Answer>;
-  /** The claim itself, not a background job: it has looked the target up by then. */
+  /** The look-up of the payment once the operation has happened. */
   readonly happened: (target: Json) => void;
 }
 
@@ -46,7 +46,7 @@ const OPERATIONS: Record<string, Later> = {
 interface Expected {
   /** Of the answer to the operation. */
   readonly http: number;
-  /** Capacity: which requests are accepted and which shed under overload. Without a gateway. */
+  /** Its final status by look-up. */
   readonly status: string;
   readonly gatewayStatusCode: number;
 }

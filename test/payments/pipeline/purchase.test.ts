@@ -1,4 +1,4 @@
-// How many of these are accepted.
+// Purchases, preauthorisations and standalone refunds: the answer, the stored row and the look-up.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { luhnDigit } from '../../../src/values/card.js';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';

@@ -1,4 +1,4 @@
-// Time passes: in each millisecond so many of a tenant are answered, and more arrive.
+// Refunds by audit: of what, up to which amount, and how often.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import type { PaymentChange } from '../../../testkit/client.js';

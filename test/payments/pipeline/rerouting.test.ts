@@ -1,4 +1,4 @@
-// It may not have more, and others still have their share.
+// Payments that were certainly not sent are rerouted; those that may have been sent never are. With two hosts of the testkit.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import type { Host } from '../../../testkit/iso8583-host/host.js';
@@ -16,7 +16,7 @@ let two: Host;
 beforeAll(async () => {
   gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '1500' } });
   shops = new RoutedShops(gateway);
-  // With two connections one is there while the other is mended.
+  // With two connections, one remains while the other reconnects.
   [one, two] = [await shops.host('one', { connections: 2 }), await shops.host('two')];
 });
 afterAll(() => shops.close());
@@ -126,7 +126,7 @@ test('not sent, and taken over by a resolver meanwhile → no other link is aske
     { acquirer: 'scripted', status: 'unknown' },
   ]);
   expect(await alone.ledger()).toEqual([]);
-  // Left in peace it would have gone over the merchant's own link.
+  // Undisturbed, it would have gone over the merchant's own link.
   first.nextAnswers(() => ({ kind: 'not_sent' }));
   expect((await alone.api.purchase()).body.status.transaction_status_code).toBe('approved');
   expect(await alone.ledger()).toHaveLength(1);
@@ -169,7 +169,7 @@ test('a refund whose target is decided on another link just then → not sent, s
   const paying = alone.api.purchase({ amount: 100 });
   await held.asked;
   const mover = await locker(alone);
-  // Whoever reads goes on, and who writes waits and sees then what this has done.
+  // Readers continue; writers wait, and then see this change.
   await mover.query('LOCK TABLE transaction IN EXCLUSIVE MODE');
   await mover.query(
     `UPDATE transaction t SET acquirer = 'second', prepared = '{"by":"second"}', version = t.version + 1,
@@ -181,7 +181,7 @@ test('a refund whose target is decided on another link just then → not sent, s
   );
   const [row] = await alone.sql<{ audit: number }>(`SELECT audit FROM transaction WHERE status = 'unknown'`);
   const refunding = alone.api.refund(row?.audit ?? 0, 50);
-  // Another tenant is accepted at once.
+  // The claim itself, not a background job: it has looked the target up by then.
   await vi.waitUntil(async () => {
     const waiting = await alone.sql(
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%refundable_from%'`,
