@@ -57,13 +57,16 @@ export async function writeText(path: string, existing: Existing, text: string):
 
 /** Creates the file and registers it in one step: a signal finds both or neither. */
 async function made(part: string): Promise<FileHandle> {
-  closeSync(openSync(part, 'wx', 0o600));
+  // First: a signal that comes as soon as the file is there must find it.
   begin(part);
-  return open(part, 'r+').catch((error: unknown) => {
+  try {
+    closeSync(openSync(part, 'wx', 0o600));
+    return await open(part, 'r+');
+  } catch (error) {
     rmSync(part, { force: true });
     end(part);
     throw error;
-  });
+  }
 }
 
 async function appear(handle: FileHandle, part: string, path: string, existing: Existing): Promise<void> {

@@ -31,7 +31,7 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
   EVENT_STATUS: '`event status` counts every event',
   COUNT_KEPT_EVENTS: '`figures rebuild` counts once what it has to do',
   WRONG_FIGURES: '`figures check` adds up every transaction of its days',
-  TRADED_SO_FAR: '`demo fill` looks which days have trade, of the demo alone',
+  EXISTING_DAYS: '`demo fill` looks which days have trade, of the demo alone',
   TOKENS_OF_MEMBERS: '`demo fill` looks which customers there are, of the demo alone',
   MOVE_VERSIONS_IN_DOUBT: '`restore` looks for everything that is undecided, before a gateway runs',
   MOVE_CUSTOMER_VERSIONS: '`restore` changes every customer, before a gateway runs',
