@@ -6,6 +6,8 @@ const EVERY_MS = 200;
 export class ProgressBar {
   readonly #startedMs = performance.now();
   #shownMs = 0;
+  /** Not shown yet. */
+  #latest: { readonly done: number; readonly total: number | undefined } | undefined;
 
   constructor(
     private readonly label: string,
@@ -16,13 +18,21 @@ export class ProgressBar {
   show(done: number, total: number | undefined): void {
     const now = performance.now();
     const finished = total !== undefined && done >= total;
-    if (!process.stderr.isTTY || (now - this.#shownMs < EVERY_MS && !finished)) return;
-    this.#shownMs = now;
-    process.stderr.write(`\r\u001b[2K${this.#line(done, total, now)}`);
+    this.#latest = { done, total };
+    if (now - this.#shownMs >= EVERY_MS || finished) this.#write(now);
   }
 
+  /** With what was reached last. */
   end(): void {
+    if (this.#latest !== undefined) this.#write(performance.now());
     if (process.stderr.isTTY) process.stderr.write('\n');
+  }
+
+  #write(now: number): void {
+    if (!process.stderr.isTTY || this.#latest === undefined) return;
+    this.#shownMs = now;
+    process.stderr.write(`\r\u001b[2K${this.#line(this.#latest.done, this.#latest.total, now)}`);
+    this.#latest = undefined;
   }
 
   #line(done: number, total: number | undefined, now: number): string {
