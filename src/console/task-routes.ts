@@ -46,14 +46,17 @@ function schemaOf(fields: readonly (readonly [string, Field])[]): TSchema {
   return { type: 'object', properties: Object.fromEntries(properties), required };
 }
 
-/** In the path, the query or the body; the body was checked. */
+/** In the path; else in the body of a POST, which was checked, or in the query of a GET. A body cannot stand in for the path. */
 function valueIn({ params, query, body }: Call, name: string, field: Field): unknown {
   const { kind, onPage } = field;
   const spelt = snakeCase(name);
-  const inBody = (body as Readonly<Record<string, unknown>> | undefined)?.[spelt];
-  if (inBody !== undefined)
-    return typeof inBody === 'string' ? readAs(kind.fromJson ?? kind.read, inBody, ['body', spelt]) : inBody;
-  const text = (params as Readonly<Record<string, string>>)[name] ?? query.get(spelt);
+  const inPath = (params as Readonly<Record<string, string>>)[name];
+  if (inPath === undefined && body !== undefined) {
+    const inBody = (body as Readonly<Record<string, unknown>>)[spelt];
+    if (typeof inBody === 'string') return readAs(kind.fromJson ?? kind.read, inBody, ['body', spelt]);
+    return inBody === undefined ? field.default : inBody;
+  }
+  const text = inPath ?? query.get(spelt);
   if (text === null || text === '') {
     if (field.optional) return onPage ?? field.default;
     // What the page has to name and does not is not there, as if it had named what does not exist.

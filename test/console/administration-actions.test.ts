@@ -50,6 +50,16 @@ test('organisation, merchant and user → the interface knows them; suspended an
   await eventually(async () => (await anew.get('/transactions/history')).status === 401 || undefined);
 });
 
+test('a body that names another than the path → it is done to what the path names', async () => {
+  const { id: organisation } = await done(ada.post('/organisations', { name: 'Two shops' }));
+  const add = async (name: string) => (await done(ada.post('/merchants', { organisation, name }))).id;
+  const [named, other] = [await add('Named'), await add('Other')];
+  const suspended = await done(ada.post(`/merchants/${named}/suspend`, { merchant: other }));
+  expect(suspended).toMatchObject({ id: named, suspended_at: expect.any(String) });
+  const listed = (await ada.get('/merchants')).body.find(({ id }: Json) => id === other);
+  expect(listed).not.toHaveProperty('suspended_at');
+});
+
 test('grants → given and taken', async () => {
   expect(await done(ada.post('/users/colleague/grant', { merchant: 3 }))).toMatchObject({ grants: [3] });
   expect(await done(ada.post('/users/colleague/ungrant', { merchant: 3 }))).toMatchObject({ grants: [] });
