@@ -2,6 +2,7 @@
 // received, authenticated, checked. Each stage is a value of its own, made here.
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../organisations/users/callers.js';
+import type { Permission } from '../organisations/users/permissions.js';
 import type { InFlightRequest } from '../payments/finding/search-fence.js';
 import { containsCardNumber } from '../values/card.js';
 import type { Audit, MerchantId } from '../values/ids.js';
@@ -41,6 +42,8 @@ interface Description<Path, Query, Body> {
   readonly route: string;
   readonly summary: string;
   readonly description: string;
+  /** What the caller must be allowed to do. */
+  readonly permission: Permission;
   readonly path?: Path;
   readonly query?: Query;
   readonly body?: Body;
@@ -53,7 +56,9 @@ interface Description<Path, Query, Body> {
   readonly creates?: boolean;
   /** Whether it may wait before answering; then it learns when the client has gone. */
   readonly waits?: boolean;
+  /** For the documentation: a body to send, and the answer with the demo's first merchant. A deletion has neither. */
   readonly example?: unknown;
+  readonly exampleAnswer?: unknown;
 }
 
 interface Definition<Services, Path extends TObject, Query extends TObject, Body extends TSchema>

@@ -8,10 +8,10 @@ import { allowed, originForm, parseQuery, patternOf } from '../api/addresses.js'
 import { BODY_LIMIT_BYTES, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
 import { type AuthenticatedRequest, authenticated, type Operation } from '../api/operation.js';
 import { ADDRESSES, OPERATIONS, type OperationServices } from '../api/operations/operations.js';
-import { bitFor } from '../api/permissions.js';
 import { type RefusedRequest, refused } from '../api/problems.js';
 import { merchantIn, refusalOfOperation } from '../api/refusals.js';
 import type { Caller } from '../organisations/users/callers.js';
+import { bitOf } from '../organisations/users/permissions.js';
 import type { InFlightRequest, SearchFence } from '../payments/finding/search-fence.js';
 import type { Capacity } from '../payments/pipeline/capacity.js';
 import { parseJson } from '../values/json.js';
@@ -168,7 +168,7 @@ function addOperation(
   operation: Operation<OperationServices>,
 ): void {
   const { searchFence, lookup } = services;
-  const permission = bitFor(operation.id);
+  const permission = bitOf(operation.permission);
   app.route({
     method: operation.method,
     url: patternOf(operation.route),

@@ -1,7 +1,6 @@
 // What a user may do, from where and until when, through HTTP.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../src/api/operations/operations.js';
-import { PERMISSION_OF_OPERATION } from '../../src/api/permissions.js';
 import { resumeMerchant, suspendMerchant } from '../../src/organisations/merchants.js';
 import { PERMISSIONS, type Permission } from '../../src/organisations/users/permissions.js';
 import {
@@ -31,6 +30,15 @@ afterAll(async () => {
   await gateway.close();
 });
 
+/** What each permission stands for; the vault's is for all that concerns customers and tokens. */
+const OPERATIONS_OF: Readonly<Record<Permission, readonly string[]>> = {
+  payments: ['createPurchase', 'createPreauthorisation', 'createCompletion', 'voidTransaction'],
+  refunds: ['createRefund'],
+  'standalone-refunds': ['createStandaloneRefund'],
+  read: ['lookUpTransaction', 'searchTransactions', 'listTransactions', 'settlementOfDay', 'listEvents'],
+  vault: OPERATIONS.filter(({ tag }) => tag === 'Customers' || tag === 'Tokens').map(({ id }) => id),
+};
+
 let users = 0;
 function user(limits: Partial<NewUser> = {}): Promise<UserWithSecret> {
   users += 1;
@@ -46,17 +54,13 @@ function ask(api: Client, { method, route }: (typeof OPERATIONS)[number]): Promi
 }
 
 describe('permissions', () => {
-  test('every operation has one, and the table has no other operations', () => {
-    const operations = OPERATIONS.map(({ id }) => id).sort();
-    expect(Object.keys(PERMISSION_OF_OPERATION).sort()).toEqual(operations);
-  });
-
   // catches(operations: only with the permission for it)
-  test.each(PERMISSIONS)('a user that may %s → exactly the operations of the table', async (permission) => {
+  test.each(PERMISSIONS)('a user that may %s → exactly its operations', async (permission) => {
     const api = gateway.as(await user({ allow: [permission] }));
+    const allowed = OPERATIONS_OF[permission];
     for (const operation of OPERATIONS) {
       const { status, errors } = await ask(api, operation);
-      if (PERMISSION_OF_OPERATION[operation.id] === permission) {
+      if (allowed.includes(operation.id)) {
         expect([operation.id, status]).not.toEqual([operation.id, 401]);
         expect(errors).not.toContain('operation_not_permitted ');
       } else {

@@ -1,11 +1,10 @@
 // The OpenAPI document, made from the operations and schemas that the gateway uses.
 import type { Operation, Tag } from '../operation.js';
 import { BASE_PATH } from '../operations/hal.js';
-import { PROBLEMS, type ProblemCode } from '../problems.js';
+import { PROBLEMS, type ProblemCode, problem } from '../problems.js';
 import { REFUSAL_HEADERS } from '../refusals.js';
 import { CorrelationId, Errors } from '../schemas.js';
 import type { TSchema } from '../typebox.js';
-import { EXAMPLES, exampleOfRefusal } from './examples.js';
 import { Components } from './openapi-components.js';
 
 export interface OpenApiOperation {
@@ -143,15 +142,15 @@ function describe<Services>(operation: Operation<Services>, components: Componen
       },
     }),
     responses: {
-      ...successResponse(operation.id, success, components),
-      ...(alsoSuccess !== undefined && successResponse(operation.id, alsoSuccess, components)),
+      ...successResponse(operation, success, components),
+      ...(alsoSuccess !== undefined && successResponse(operation, alsoSuccess, components)),
       ...faultResponses(operation, components),
     },
   };
 }
 
 function successResponse(
-  id: string,
+  { id, exampleAnswer }: Operation<unknown>,
   { status, description, schema, located }: Operation<unknown>['success'],
   components: Components,
 ): Record<string, OpenApiResponse> {
@@ -161,7 +160,7 @@ function successResponse(
       description,
       headers: headersOfSuccess(located === true),
       ...(schema !== undefined && {
-        content: { 'application/json': { schema: components.use(schema), example: EXAMPLES[id] } },
+        content: { 'application/json': { schema: components.use(schema), example: exampleAnswer } },
       }),
       ...(links !== undefined && { links }),
     },
@@ -355,4 +354,20 @@ function to(parameters: Parameters, ...operations: readonly string[]): Record<st
 
 function linksOf(operationId: string): Record<string, OpenApiLink> | undefined {
   return LINKS[operationId];
+}
+
+/** Problems whose answers link to a transaction. */
+const LINKED: readonly ProblemCode[] = [
+  'correlation_id_already_used',
+  'acquirer_answer_unreadable',
+  'acquirer_timeout',
+];
+
+/** A refusal, with the location of the problem if it has one. */
+function exampleOfRefusal(code: ProblemCode, place: readonly string[]): unknown {
+  const { message, location } = problem(code, place);
+  return {
+    errors: [{ error_code: code, error_message: message, location }],
+    ...(LINKED.includes(code) && { _links: { transaction: { href: `${BASE_PATH}/transactions/1` } } }),
+  };
 }

@@ -3,6 +3,8 @@ import type { Customer } from '../../vault/customers.js';
 import { PAGE_LIMIT } from '../limits.js';
 import { operation } from '../operation.js';
 import { decodeEnd, listLinks } from '../pages.js';
+import { CUSTOMER } from './examples.js';
+import { BASE_PATH } from './hal.js';
 import {
   type Access,
   accessOf,
@@ -42,9 +44,11 @@ export const CUSTOMER_OPERATIONS = [
     route: '/customers',
     summary: 'Search customers',
     description: 'Partial matches, in any case. Follow `_links.next` until it is absent.',
+    permission: 'vault',
     query: CustomerQuery,
     success: { status: 200, description: 'A page of customers.', schema: CustomerList },
     problems: OF_VAULT,
+    exampleAnswer: { _links: { first: { href: `${BASE_PATH}/customers` } }, results: [CUSTOMER] },
     async handle(request, { customers }: VaultServices) {
       const access = accessOf(request);
       const { query } = request;
@@ -75,12 +79,14 @@ export const CUSTOMER_OPERATIONS = [
     summary: 'Look up or create a customer',
     description:
       'When the reference matches an existing customer, that one is returned (200) and keeps its name.',
+    permission: 'vault',
     query: MerchantQuery,
     body: NewCustomer,
     example: EXAMPLE,
     success: { status: 201, description: 'Created.', schema: CustomerObject, located: true },
     alsoSuccess: { status: 200, description: 'There already.', schema: CustomerObject, located: true },
     problems: OF_CHANGING_VAULT,
+    exampleAnswer: CUSTOMER,
     async handle(request, { customers }: VaultServices) {
       const access = accessToChange(request);
       const { customer, created } = await customers.findOrCreate(
@@ -104,10 +110,12 @@ export const CUSTOMER_OPERATIONS = [
     route: '/customers/{customer_id}',
     summary: 'Look up a customer',
     description: 'The customer, with a link to its tokens.',
+    permission: 'vault',
     path: CustomerPath,
     query: MerchantQuery,
     success: { status: 200, description: 'The customer.', schema: CustomerObject },
     problems: [...OF_VAULT, 'customer_not_found'],
+    exampleAnswer: CUSTOMER,
     async handle(request, { customers }: VaultServices) {
       const access = accessOf(request);
       const customer = await customers.find(access, request.path.customer_id);
@@ -121,12 +129,14 @@ export const CUSTOMER_OPERATIONS = [
     route: '/customers/{customer_id}',
     summary: 'Update a customer',
     description: 'Each field alone or together.',
+    permission: 'vault',
     path: CustomerPath,
     query: MerchantQuery,
     body: CustomerChange,
     example: { name: EXAMPLE.name },
     success: { status: 200, description: 'The customer as it is now.', schema: CustomerObject },
     problems: [...OF_CHANGING_VAULT, 'customer_not_found', 'reference_in_use'],
+    exampleAnswer: CUSTOMER,
     async handle(request, { customers }: VaultServices) {
       const access = accessToChange(request);
       const { reference, name } = request.body;
@@ -144,6 +154,7 @@ export const CUSTOMER_OPERATIONS = [
     route: '/customers/{customer_id}',
     summary: 'Delete a customer',
     description: 'Its tokens go too, and their payment details are destroyed. Transactions stay.',
+    permission: 'vault',
     path: CustomerPath,
     query: MerchantQuery,
     success: { status: 204, description: 'Deleted.' },

@@ -1,19 +1,20 @@
 // The event operation of the API: a merchant's changes, page by page, or as soon as they happen.
-import { EVENT_TYPES } from '../../events/events.js';
+import { EVENT_TYPES, SUBJECT_KINDS, type SubjectKind } from '../../events/events.js';
 import { EventFeed, eventCursors, type FeedPage } from '../../events/feed.js';
 import type { EventWatcher, Waiter } from '../../events/watcher.js';
 import { permittedMerchant } from '../../organisations/users/callers.js';
+import { bitOf, type Permission } from '../../organisations/users/permissions.js';
 import type { FairConnections } from '../../postgres/fair-connections.js';
 import { fault } from '../../values/faults.js';
 import { PAGE_LIMIT } from '../limits.js';
 import { OPEN, openEnum } from '../openapi/openapi-components.js';
 import { operation } from '../operation.js';
 import { CURSOR_PATTERN, Limit } from '../pages.js';
-import { shownSubjects } from '../permissions.js';
 import { refused } from '../problems.js';
 import { Id, Link } from '../schemas.js';
 import { Type } from '../typebox.js';
 import { eventBodies } from './event-bodies.js';
+import { APPROVED, DETAILS, links, MERCHANT, TEST, TIMESTAMP } from './examples.js';
 import { BASE_PATH } from './hal.js';
 import {
   GatewayTimestamp,
@@ -112,6 +113,19 @@ export interface EventServices {
   readonly eventConnections: FairConnections;
 }
 
+/** The permission to see events about these subjects, besides the one to list events. */
+const PERMISSION_OF_SUBJECT: Readonly<Record<SubjectKind, Permission>> = {
+  transaction: 'read',
+  // guard(events: whoever waits is not told of what it may not see): vault', ⏎ token: 'vault ⇒ read', ⏎ token: 'read
+  customer: 'vault',
+  token: 'vault',
+};
+
+/** The subjects whose events a caller with these permissions may see. */
+function shownSubjects(permissions: number): SubjectKind[] {
+  return SUBJECT_KINDS.filter((kind) => (permissions & bitOf(PERMISSION_OF_SUBJECT[kind])) !== 0);
+}
+
 export const EVENT_OPERATIONS = [
   operation({
     id: 'listEvents',
@@ -121,10 +135,32 @@ export const EVENT_OPERATIONS = [
     summary: 'List events',
     description:
       'Oldest first. `_links.next` is always there: follow it again and again, and no event is missed and none comes twice. Events of customers and tokens are for users with the permission `vault`.',
+    permission: 'read',
     query: EventQuery,
     success: { status: 200, description: 'Events, or none yet.', schema: EventList },
     problems: ['merchant_not_permitted'],
     waits: true,
+    exampleAnswer: {
+      results: [
+        {
+          id: 'evt_1_transaction_1_1',
+          type: 'transaction.approved',
+          created: TIMESTAMP,
+          merchant: MERCHANT,
+          version: 1,
+          data: {
+            audit: 1,
+            gateway_timestamp: TIMESTAMP,
+            merchant: MERCHANT,
+            kvps: TEST,
+            transaction: DETAILS,
+            status: APPROVED,
+            _links: links(1, []),
+          },
+        },
+      ],
+      _links: { next: { href: `${BASE_PATH}/events?after=kE0pB9o1mYt3q2Q5bA7nXw` } },
+    },
     async handle({ caller, query, gone }, { eventWatcher, eventConnections }: EventServices) {
       const { id: merchantId } = permittedMerchant(caller, query.merchant_id ?? caller.assignedMerchantId);
       const { organisationId } = caller;

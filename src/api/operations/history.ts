@@ -12,6 +12,7 @@ import { operation } from '../operation.js';
 import { After, decodeEnd, Limit, ListLinks, listLinks } from '../pages.js';
 import { CARD_TYPES_SHOWN, Id, RestrictedText } from '../schemas.js';
 import { type Static, Type } from '../typebox.js';
+import { LOOKED_UP } from './examples.js';
 import { BASE_PATH, lookedUpTransaction } from './hal.js';
 import { LookedUpTransaction } from './transaction-schemas.js';
 
@@ -93,9 +94,14 @@ export const HISTORY_OPERATIONS = [
     summary: 'List transactions',
     description:
       'The newest first; every filter must hold. Follow `_links.next` until it is absent: a page looks at a limited number of transactions, so that one of a rare kind may be short, or empty, and still have a next.',
+    permission: 'read',
     query: HistoryQuery,
     success: { status: 200, description: 'A page of transactions.', schema: TransactionList },
     problems: ['merchant_not_permitted'],
+    exampleAnswer: {
+      results: [LOOKED_UP],
+      _links: { first: { href: `${BASE_PATH}/transactions/history` } },
+    },
     async handle({ caller, query }, { history, clock }: HistoryServices) {
       const named =
         query.merchant_id === undefined ? undefined : permittedMerchant(caller, query.merchant_id);

@@ -6,6 +6,7 @@ import { OPEN, openEnum } from '../openapi/openapi-components.js';
 import { operation } from '../operation.js';
 import { CardTypeShown, Id, Link } from '../schemas.js';
 import { type Static, Type } from '../typebox.js';
+import { MERCHANT } from './examples.js';
 import { BASE_PATH } from './hal.js';
 
 export interface SettlementServices {
@@ -101,10 +102,30 @@ export const SETTLEMENT_OPERATIONS = [
     summary: 'What a day comes to',
     description:
       'Card transactions on their settlement date, direct debits on the day they cleared, voids and returns on the day they came. `closed` days do not change any more.',
+    permission: 'read',
     path: SettlementPath,
     query: SettlementQuery,
     success: { status: 200, description: 'The sums of the day.', schema: Settlement },
     problems: ['merchant_not_permitted'],
+    exampleAnswer: {
+      date: '2026-11-16',
+      closes: '2026-11-16T18:00:00.000+11:00',
+      closed: true,
+      lines: [
+        {
+          merchant: MERCHANT,
+          acquirer: 'simulator',
+          payment_method: 'creditcard',
+          card_type: 'visa',
+          transaction_type: 'purchase',
+          currency: 'AUD',
+          count: 3,
+          total_amount: '7000',
+        },
+      ],
+      net: [{ merchant: MERCHANT, currency: 'AUD', total_amount: '7000' }],
+      _links: { self: { href: `${BASE_PATH}/settlements/2026-11-16` } },
+    },
     async handle({ caller, path: { date }, query: { merchant_id } }, { settlements }: SettlementServices) {
       const one = merchant_id === undefined ? undefined : permittedMerchant(caller, merchant_id).id;
       const merchants = one === undefined ? [...caller.merchants.values()].map(({ id }) => id) : [one];

@@ -8,6 +8,8 @@ import { PAGE_LIMIT } from '../limits.js';
 import { operation } from '../operation.js';
 import { decodeEnd, listLinks } from '../pages.js';
 import { type Problem, problem } from '../problems.js';
+import { TOKEN } from './examples.js';
+import { BASE_PATH } from './hal.js';
 import {
   type Access,
   accessOf,
@@ -104,10 +106,12 @@ export const TOKEN_OPERATIONS = [
     route: '/customers/{customer_id}/tokens',
     summary: "List a customer's tokens",
     description: 'In the order of their IDs. Follow `_links.next` until it is absent.',
+    permission: 'vault',
     path: CustomerPath,
     query: TokenQuery,
     success: { status: 200, description: 'A page of tokens.', schema: TokenList },
     problems: [...OF_VAULT, 'customer_not_found'],
+    exampleAnswer: { _links: { first: { href: `${BASE_PATH}/customers/1/tokens` } }, results: [TOKEN] },
     async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId } = request.path;
@@ -132,6 +136,7 @@ export const TOKEN_OPERATIONS = [
     route: '/customers/{customer_id}/tokens',
     summary: 'Create a token',
     description: 'Stores a card or a bank account, and hands out a virtual PAN that stands for it.',
+    permission: 'vault',
     path: CustomerPath,
     query: MerchantQuery,
     body: NewToken,
@@ -139,6 +144,7 @@ export const TOKEN_OPERATIONS = [
     example: EXAMPLE,
     success: { status: 201, description: 'Created.', schema: TokenObject, located: true },
     problems: [...OF_CHANGING_VAULT, 'customer_not_found', 'preferred_name_in_use'],
+    exampleAnswer: TOKEN,
     async handle(request, { tokens }: VaultServices) {
       const access = accessToChange(request);
       const { customer_id: customerId } = request.path;
@@ -158,10 +164,12 @@ export const TOKEN_OPERATIONS = [
     route: '/customers/{customer_id}/tokens/{token_id}',
     summary: 'Look up a token',
     description: 'The token, with its payment details masked.',
+    permission: 'vault',
     path: TokenPath,
     query: MerchantQuery,
     success: { status: 200, description: 'The token.', schema: TokenObject },
     problems: [...OF_VAULT, 'customer_not_found', 'token_not_found'],
+    exampleAnswer: TOKEN,
     async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId, token_id: tokenId } = request.path;
@@ -177,6 +185,7 @@ export const TOKEN_OPERATIONS = [
     summary: 'Update a token',
     description:
       'Each field alone or together. A new account replaces the payment details; id and virtual PAN stay.',
+    permission: 'vault',
     path: TokenPath,
     query: MerchantQuery,
     body: TokenChange,
@@ -184,6 +193,7 @@ export const TOKEN_OPERATIONS = [
     example: { active: false },
     success: { status: 200, description: 'The token as it is now.', schema: TokenObject },
     problems: [...OF_CHANGING_VAULT, 'customer_not_found', 'token_not_found', 'preferred_name_in_use'],
+    exampleAnswer: TOKEN,
     async handle(request, { tokens }: VaultServices) {
       const access = accessToChange(request);
       const { customer_id: customerId, token_id: tokenId } = request.path;
@@ -202,6 +212,7 @@ export const TOKEN_OPERATIONS = [
     route: '/customers/{customer_id}/tokens/{token_id}',
     summary: 'Delete a token',
     description: 'Its payment details are destroyed; its virtual PAN is never handed out again.',
+    permission: 'vault',
     path: TokenPath,
     query: MerchantQuery,
     success: { status: 204, description: 'Deleted.' },

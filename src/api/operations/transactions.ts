@@ -12,10 +12,11 @@ import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../../values/card.js
 import { fault } from '../../values/faults.js';
 import { cents, isAmount, isCurrency } from '../../values/money.js';
 import { bareKvpKey, KVP_REQUEST_PREFIX, KVPS_AT_MOST } from '../../values/text.js';
-import { type CheckedRequest, operation, type Reply } from '../operation.js';
+import { type CheckedRequest, type Operation, operation, type Reply } from '../operation.js';
 import { CREDITCARD, PAYMENT_METHOD, type Problem, type ProblemCode, problem } from '../problems.js';
 import { problemOf } from '../refusals.js';
 import { shownKey } from '../validation.js';
+import { created, HELD, LOOKED_UP } from './examples.js';
 import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
 import {
   AmountBody,
@@ -193,7 +194,10 @@ async function create(command: Command, { creation, clock }: TransactionServices
 
 function payment(
   kind: DirectCommand['operation'],
-  text: { id: string; route: string; summary: string; description: string },
+  text: Pick<
+    Operation<TransactionServices>,
+    'id' | 'route' | 'summary' | 'description' | 'permission' | 'exampleAnswer'
+  >,
 ) {
   return operation({
     ...text,
@@ -222,7 +226,10 @@ function payment(
 
 function onTarget(
   kind: 'completion' | 'refund',
-  text: { id: string; route: string; summary: string; description: string },
+  text: Pick<
+    Operation<TransactionServices>,
+    'id' | 'route' | 'summary' | 'description' | 'permission' | 'exampleAnswer'
+  >,
   problems: readonly ProblemCode[],
 ) {
   return operation({
@@ -256,6 +263,8 @@ export const TRANSACTION_OPERATIONS = [
     route: '/transactions/purchase',
     summary: 'Purchase',
     description: 'Charges a card, or debits a bank account.',
+    permission: 'payments',
+    exampleAnswer: created(1, ['refund', 'void']),
   }),
   payment('preauthorisation', {
     id: 'createPreauthorisation',
@@ -263,6 +272,8 @@ export const TRANSACTION_OPERATIONS = [
     summary: 'Preauthorisation',
     description:
       'Holds an amount, to be taken by a completion within the preauthorisation age (7 days by default).',
+    permission: 'payments',
+    exampleAnswer: created(2, ['completion', 'void'], { status: HELD }),
   }),
   onTarget(
     'completion',
@@ -271,6 +282,8 @@ export const TRANSACTION_OPERATIONS = [
       route: '/transactions/{audit}/completion',
       summary: 'Completion of a preauthorisation',
       description: 'Takes the preauthorised amount, or less: the rest is released. Once.',
+      permission: 'payments',
+      exampleAnswer: created(3, ['refund', 'void'], { target: 2 }),
     },
     ['target_not_completable', 'completion_exceeds_preauthorisation'],
   ),
@@ -281,6 +294,8 @@ export const TRANSACTION_OPERATIONS = [
       route: '/transactions/{audit}/refund',
       summary: 'Refund by audit',
       description: 'Several partial refunds are allowed. Together they never exceed the original amount.',
+      permission: 'refunds',
+      exampleAnswer: created(4, ['void'], { target: 1 }),
     },
     ['target_not_refundable', 'refund_exceeds_original'],
   ),
@@ -290,6 +305,8 @@ export const TRANSACTION_OPERATIONS = [
     summary: 'Standalone refund',
     description:
       'Not tied to an earlier transaction, so nothing limits its amount. Prefer a refund by audit.',
+    permission: 'standalone-refunds',
+    exampleAnswer: created(5, ['void']),
   }),
   operation({
     id: 'voidTransaction',
@@ -299,6 +316,7 @@ export const TRANSACTION_OPERATIONS = [
     summary: 'Void',
     description:
       'Undoes a transaction before it settles, or releases a preauthorisation while it can be completed.',
+    permission: 'payments',
     path: AuditPath,
     body: VoidBody,
     reviewBody: reviewKvps,
@@ -306,6 +324,7 @@ export const TRANSACTION_OPERATIONS = [
     problems: [...OF_CREATION, 'transaction_not_found', 'target_not_voidable'],
     creates: true,
     example: { merchant: { id: 1 }, transaction: { reference: 'order-1001-void' } },
+    exampleAnswer: created(6, [], { target: 1 }),
     handle: (request, services: TransactionServices) =>
       create({ operation: 'void', targetAudit: request.path.audit, ...commonOf(request) }, services),
   }),
@@ -316,9 +335,11 @@ export const TRANSACTION_OPERATIONS = [
     route: '/transactions/{audit}',
     summary: 'Look up a transaction',
     description: 'What became of it, what it was, and what can be done with it now.',
+    permission: 'read',
     path: AuditPath,
     success: { status: 200, description: 'The transaction.', schema: LookedUpTransaction },
     problems: ['transaction_not_found'],
+    exampleAnswer: LOOKED_UP,
     async handle({ caller, path: { audit } }, { lookup, clock }: TransactionServices) {
       const transaction = await lookup.byAudit(caller, audit, caller.merchants.keys());
       if (transaction === undefined) throw fault('transaction_not_found', 'target');
@@ -336,9 +357,11 @@ export const TRANSACTION_OPERATIONS = [
     summary: 'Search by correlation ID',
     description:
       'For recovery after a timeout or a 5XX. Answers while the outcome is open and for 24 hours after it was decided; keep the audit for later.',
+    permission: 'read',
     query: SearchQuery,
     success: { status: 200, description: 'The transaction, or nothing.', schema: SearchResults },
     problems: ['merchant_not_permitted'],
+    exampleAnswer: { results: [LOOKED_UP] },
     async handle({ caller, query }, { lookup, searchFence, clock }: TransactionServices) {
       const merchant = permittedMerchant(caller, query.merchant_id);
       const nowMs = clock.now();
