@@ -67,6 +67,8 @@ describe('list', () => {
     expect(row).toMatchObject({
       organisation: 1,
       merchant: 1,
+      mode: 'test',
+      correlation_id: expect.stringMatching(/./),
       transaction_type: 'refund',
       status: 'approved',
       amount_cents: 500,
@@ -79,7 +81,7 @@ describe('list', () => {
       gateway_timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+\+1[01]:00$/),
     });
     expect(await text('transaction list --merchant 2')).toMatch(
-      /^organisation +merchant +audit +gateway_timestamp/,
+      /^organisation +merchant +mode +audit +gateway_timestamp/,
     );
   });
 
@@ -88,8 +90,9 @@ describe('list', () => {
     const written = await json(`transaction list --organisation 1 --csv ${path}`);
     expect(written).toEqual({ transactions: 58, csv: path });
     const [header, ...lines] = (await readFile(path, 'utf8')).trimEnd().split('\r\n');
-    expect(header).toMatch(
-      /^organisation,merchant,audit,gateway_timestamp,transaction_type,status,amount_cents,/,
+    expect(header).toBe(
+      'organisation,merchant,mode,audit,gateway_timestamp,transaction_type,status,amount_cents,currency,' +
+        'reference,correlation_id,card,card_type,bank_account,response_code,settlement_date,target_audit,acquirer',
     );
     expect(lines).toHaveLength(58);
     expect(lines.filter((line) => line.includes(',"back, in part",'))).toHaveLength(1);
