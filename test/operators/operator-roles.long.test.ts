@@ -189,6 +189,12 @@ test('every command has its permission, and nothing else has', () => {
   expect(words).toEqual(Object.keys(LINES).sort());
 });
 
+test('tasks without a database → need no role, since no operator could be checked', () => {
+  const unchecked = TASKS.filter(({ on }) => on === 'nothing');
+  expect(unchecked.map(({ name }) => name)).toContain('restore');
+  expect(unchecked.filter(({ role, route }) => role !== undefined || route !== undefined)).toEqual([]);
+});
+
 describe('an operator of the whole installation', () => {
   test.each([
     ['vera', 'viewer', 'organisation add New'],
