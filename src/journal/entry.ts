@@ -84,6 +84,8 @@ export type JournalAction =
   | 'journal.exported'
   | 'journal.checkpoint_made'
   | 'seal.broken'
+  | 'seal.renewed'
+  | 'seals.made'
   | 'cards.review_begun'
   | 'archive.written'
   | 'archive.removed'
