@@ -45,6 +45,25 @@ export async function addCast(databaseUrl: string, settings?: Settings): Promise
   }
 }
 
+/** As operators' commands open it: what they change is signed and sealed with the key of this gateway's journal. */
+export function operatorsDatabase(
+  { databaseUrl, settings }: { readonly databaseUrl: string; readonly settings?: Settings },
+  maxConnections = 1,
+): Database {
+  const database = new Database(databaseUrl, { maxConnections });
+  // On a session of its own: the first entry may be written in a transaction that has the only one.
+  setSigner(database, async () => {
+    const opening = new Database(databaseUrl, { maxConnections: 1 });
+    try {
+      const own = settings ?? readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });
+      return new EntrySigner(await journalKey(opening, await openKeyProvider(own, opening)));
+    } finally {
+      await opening.close();
+    }
+  });
+  return database;
+}
+
 /** The key that the users of this database are sealed under, by the settings of its gateway. */
 export async function credentialKeyOf(database: Database, settings?: Settings): Promise<CredentialKey> {
   const own = settings ?? readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });

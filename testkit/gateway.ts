@@ -16,7 +16,7 @@ import { readSettings, type Settings } from '../src/gateway/settings/settings.js
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import { parseDuration } from '../src/values/time.js';
-import { addCast, type Cast, type Credentials, credentialKeyOf } from './cast.js';
+import { addCast, type Cast, type Credentials, credentialKeyOf, operatorsDatabase } from './cast.js';
 import { CITUS_URL, dropCitusDatabase, makeCitusDatabase } from './citus.js';
 import { type Client, client } from './client.js';
 import { databaseUrl, dropDatabase } from './database-server.js';
@@ -200,7 +200,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     ledger: () => wholeLedger(settings.simulatorLedger),
     sql: async (text, values) => (await pool.query(text, values)).rows,
     advance: async (duration) => {
-      moving ??= new Database(database.url, { maxConnections: 1 });
+      moving ??= operatorsDatabase({ databaseUrl: database.url });
       await advanceClock(moving, 'operator:test', parseDuration(duration) as number);
     },
     close,

@@ -250,7 +250,10 @@ export function setAcquirer(
     checkProtection(row, inProduction);
     await connection.query(SET_ACQUIRER, [name, ...settingsOf(row)]);
     const more = change.macKeys === undefined || change.macKeys === null ? [] : ['new MAC keys'];
-    await journalAcquirer(connection, operator, 'acquirer.changed', row, { more, sealed: sealedAcquirer(row) });
+    await journalAcquirer(connection, operator, 'acquirer.changed', row, {
+      more,
+      sealed: sealedAcquirer(row),
+    });
     return viewOf(row);
   });
 }
@@ -367,7 +370,14 @@ function journalAcquirer(
 ): Promise<void> {
   const { name, mode, address, dialect, tls, mac } = viewOf(row);
   const protection = [...(tls ? ['TLS'] : []), ...(mac ? ['MAC'] : [])];
-  const how = [mode, address, dialect, ...protection, ...(row.plaintextKnown ? ['plaintext known'] : []), ...more];
+  const how = [
+    mode,
+    address,
+    dialect,
+    ...protection,
+    ...(row.plaintextKnown ? ['plaintext known'] : []),
+    ...more,
+  ];
   return journal(connection, { actor, action, detail: `${name}: ${how.join(', ')}` }, sealed);
 }
 

@@ -45,7 +45,11 @@ export function sealedAcquirer(row: AcquirerRow): ReadRow {
   // guard(directions: a link is sealed with where it leads): host, port, tls, trusted ⇒ trusted
   const line = [host, port, tls, trusted, dialect, connections, institution, deadlineMs];
   const macKeys = [keyId, wrapped?.toString('hex') ?? null];
-  return { subject: subjectOfAcquirer(name), state: [kind, mode, ...line, ...macKeys, plaintextKnown], newest };
+  return {
+    subject: subjectOfAcquirer(name),
+    state: [kind, mode, ...line, ...macKeys, plaintextKnown],
+    newest,
+  };
 }
 
 /** By the journal, without a look at whether it is true: for a list. */

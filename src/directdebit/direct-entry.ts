@@ -58,13 +58,13 @@ export async function directEntryOf(database: Queryable, merchantId: number): Pr
   return { ...simulatedSettings(name), organisationId, merchant, mode };
 }
 
-async function findDirectEntry(database: Queryable, merchant: number): Promise<Row> {
+export async function findDirectEntry(database: Queryable, merchant: number): Promise<Row> {
   const { rows } = await database.query<Row>(DIRECT_ENTRY, [merchant]);
   return rows[0] ?? refuse('merchant_not_found', { merchant });
 }
 
 /** For the journal, which seals everything that a merchant lodges by. */
-function sealedDirectEntry(row: Row): ReadRow {
+export function sealedDirectEntry(row: Row): ReadRow {
   const { organisationId, merchant, bank, userName, userId, description, newest } = row;
   const { traceBsb, traceAccount, remitter, clearingDays, disputeDays, simulated } = row;
   // guard(directions: a bank is sealed with the account that money goes to): traceBsb, traceAccount, remitter ⇒ remitter

@@ -95,7 +95,17 @@ export class EntrySigner {
     const { organisationId, actor, action, customerId, tokenId, audit, correlationId, detail, address } =
       entry;
     // guard(journal: the mark of an entry is for what it says): , detail, address ⇒
-    const parts: unknown[] = [organisationId, actor, action, customerId, tokenId, audit, correlationId, detail, address];
+    const parts: unknown[] = [
+      organisationId,
+      actor,
+      action,
+      customerId,
+      tokenId,
+      audit,
+      correlationId,
+      detail,
+      address,
+    ];
     const { subject, subjectVersion, seal } = entry;
     if (subject != null) parts.push(subject, subjectVersion ?? undefined, seal?.toString('hex'));
     // JSON writes undefined as null, so an absent field and a NULL from the database give the same MAC.

@@ -23,6 +23,12 @@ export type Misfit =
   | 'is gone'
   | 'no genuine seal among the newest';
 
+/** What a process reports. */
+export interface SealProblem {
+  readonly subject: string;
+  readonly problem: Misfit | typeof FORGED;
+}
+
 export const FORGED = 'a seal in the journal is forged';
 
 /** The same is reported again after this time. */
@@ -46,7 +52,8 @@ export class SealWatch {
   readonly #reported = new Map<string, number>();
   #count = 0;
 
-  constructor(private readonly onMisfit: (subject: string, problem: Misfit | typeof FORGED) => void) {}
+  /** `onProblem`: once a minute for as long as it lasts. */
+  constructor(private readonly onProblem: (problem: SealProblem, isFirst: boolean) => void) {}
 
   /** How often a row did not fit. */
   get count(): number {
@@ -66,13 +73,14 @@ export class SealWatch {
     remember(this.#fitting, subject, { newest, state: text, known: { version, seal } });
   }
 
-  report(subject: string, problem: Misfit | typeof FORGED): void {
+  report(subject: string, problem: SealProblem['problem']): void {
     this.#count += 1;
     const what = `${subject} ${problem}`;
     const nowMs = performance.now();
-    if (nowMs - (this.#reported.get(what) ?? Number.NEGATIVE_INFINITY) < AGAIN_AFTER_MS) return;
+    const reportedMs = this.#reported.get(what);
+    if (reportedMs !== undefined && nowMs - reportedMs < AGAIN_AFTER_MS) return;
     remember(this.#reported, what, nowMs);
-    this.onMisfit(subject, problem);
+    this.onProblem({ subject, problem }, reportedMs === undefined);
   }
 }
 

@@ -70,6 +70,14 @@ export async function nextSeal(connection: Queryable, { subject, state }: Sealed
   return { subject, subjectVersion, seal: signer.sealOf(subject, subjectVersion, state) };
 }
 
+/** The version of the newest genuine seal; 0 if there is none. */
+export async function newestVersion(database: Queryable, subject: string): Promise<number> {
+  const newest = await newestOf(database, subject);
+  const genuine = await genuineSeal(database, await neededSigner(database), subject, newest);
+  if (genuine === 'none among the newest') throw sealBroken(subject, 'no genuine seal among the newest');
+  return genuine?.version ?? 0;
+}
+
 /** For rows that are read later: the newest genuine seal, unless it says that there is no row. */
 export async function sealToRead(
   database: Queryable,

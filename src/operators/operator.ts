@@ -105,7 +105,11 @@ export function journalledOperator({ name, seal }: Pick<OperatorRow, 'name' | 's
 }
 
 /** Whether the row is as it was sealed last: nobody has made it up, given it a role, or put an earlier one back. */
-export async function isAsSealedLast(database: Queryable, key: CredentialKey, row: OperatorRow): Promise<boolean> {
+export async function isAsSealedLast(
+  database: Queryable,
+  key: CredentialKey,
+  row: OperatorRow,
+): Promise<boolean> {
   if (!isSealedOperator(key, row, row.seal)) return false;
   const fit = await fitNow(database, { ...journalledOperator(row), newest: row.newest });
   // guard(operators: nobody whose earlier row was put back): fit.kind === 'fits' ⇒ fit.version >= 0

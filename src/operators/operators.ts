@@ -161,7 +161,8 @@ async function keepAnAdministrator(connection: Queryable, key: CredentialKey, na
   const others = present.filter((row) => row.name !== name);
   const isNeeded = present.some((row) => row.name === name && administersAll(row));
   if (!isNeeded || others.length === 0) return;
-  for (const other of others) if (administersAll(other) && (await isAsSealedLast(connection, key, other))) return;
+  for (const other of others)
+    if (administersAll(other) && (await isAsSealedLast(connection, key, other))) return;
   refuse('last_administrator', { name });
 }
 

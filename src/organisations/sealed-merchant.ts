@@ -44,7 +44,9 @@ function statesOf(plugins: PluginSettings): unknown[] {
   return Object.entries(plugins)
     .map(([plugin, settings]) => [
       plugin,
-      Array.isArray(settings) ? settings.map((each) => JSON.stringify(each)).sort() : JSON.stringify(settings),
+      Array.isArray(settings)
+        ? settings.map((each) => JSON.stringify(each)).sort()
+        : JSON.stringify(settings),
     ])
     .sort(([one], [other]) => ((one as string) < (other as string) ? -1 : 1));
 }

@@ -55,7 +55,14 @@ export interface Endpoint extends SealedSecrets {
 type SealedEndpoint = Pick<Endpoint, 'id' | 'organisationId' | 'merchantId' | 'url' | 'types' | 'newest'>;
 
 /** For the journal, which seals whose events are sent where. */
-export function rowOfEndpoint({ id, organisationId, merchantId, url, types, newest }: SealedEndpoint): ReadRow {
+export function rowOfEndpoint({
+  id,
+  organisationId,
+  merchantId,
+  url,
+  types,
+  newest,
+}: SealedEndpoint): ReadRow {
   return { subject: subjectOfEndpoint(id), state: [organisationId, merchantId, url, types], newest };
 }
 

@@ -6,7 +6,8 @@ import { AS2805 } from '../../src/acquirers/iso8583/dialects/as2805.js';
 import { RetailMac } from '../../src/acquirers/iso8583/wire/mac.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -25,7 +26,7 @@ let shop: number;
 let live: number;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 2 });
+  connection = operatorsDatabase({ databaseUrl: database.url }, 2);
   folder = await dataDirectory();
   host = await new ScriptedHost(AS2805, new RetailMac(Buffer.from(KEY, 'hex'))).listen();
   const { id } = await addOrganisation(connection, 'operator:test', 'Ours');

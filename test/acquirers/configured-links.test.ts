@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { addAcquirer, removeAcquirer, setAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { ConfiguredLinks } from '../../src/acquirers/configured.js';
 import { AcquirerLinks } from '../../src/acquirers/links.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 
 const OPERATOR = 'operator:test';
@@ -18,7 +19,7 @@ let database: Database;
 const made: AcquirerLinks[] = [];
 beforeAll(async () => {
   own = await testDatabase();
-  database = new Database(own.url, { maxConnections: 3 });
+  database = operatorsDatabase({ databaseUrl: own.url }, 3);
 });
 afterEach(() => Promise.all(made.splice(0).map((links) => links.close())));
 afterAll(async () => {

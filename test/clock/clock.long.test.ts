@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { advanceClock } from '../../src/clock/clock-tasks.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { administer } from '../../testkit/database-server.js';
 import { addCast, type TestGateway, testDatabase, testGateway } from '../../testkit/gateway.js';
@@ -123,7 +124,7 @@ test('merchant add --live while the clock is ahead → refused; after clock rese
 
 test('a process that still has a clock that is ahead → no live merchant until it has the time', async () => {
   const own = await testGateway();
-  const database = new Database(own.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(own);
   const add = () => addMerchant(database, 'operator:test', 1, 'Live', { live: true });
   await own.sql('INSERT INTO process (advanced_ms) VALUES (1000)');
   await expect(add()).rejects.toThrow(/has a clock that is ahead; try again in 20 seconds$/);

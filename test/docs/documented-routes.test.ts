@@ -4,10 +4,11 @@ import { addAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import { RouteTable, readRoutes } from '../../src/organisations/routing/routes.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import { CardNumber, luhnDigit } from '../../src/values/card.js';
 import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -32,7 +33,7 @@ let folder: string;
 let organisation: OrganisationId;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 1 });
+  connection = operatorsDatabase({ databaseUrl: database.url });
   folder = await dataDirectory();
   organisation = (await addOrganisation(connection, OPERATOR, 'Ours')).id;
   // The merchant of the example is the fourth.

@@ -9,8 +9,9 @@ import { addOperator } from '../../src/operators/operators.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import { addUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import type { OperatorRole } from '../../src/tasks/task.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
 import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -23,7 +24,7 @@ let dataDir: string;
 /** Merchants 1 and 2 are of organisations 1 and 2, with a user each. */
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 2 });
+  connection = operatorsDatabase({ databaseUrl: database.url }, 2);
   dataDir = await dataDirectory();
   const key = await credentialKeyOf(connection, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
   for (const organisation of [1, 2]) {

@@ -4,8 +4,9 @@ import { addAcquirer, removeAcquirer } from '../../src/acquirers/acquirer-tasks.
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import { removeRoutes, setRoute, showRoutes } from '../../src/organisations/routing/route-tasks.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { expectEach } from '../../testkit/each-case.js';
@@ -24,7 +25,7 @@ let organisation: number;
 let shop: number;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 2 });
+  connection = operatorsDatabase({ databaseUrl: database.url }, 2);
   folder = await dataDirectory();
   organisation = (await addOrganisation(connection, OPERATOR, 'Ours')).id;
   shop = (await addMerchant(connection, OPERATOR, organisation, 'Shop', acceptor('SHOP'))).id;

@@ -8,8 +8,9 @@ import {
   revokeUser,
   rotateSecret,
 } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import type { OrganisationId } from '../../src/values/ids.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 const OPERATOR = 'operator:test';
@@ -19,7 +20,7 @@ let gateway: TestGateway;
 let database: Database;
 beforeAll(async () => {
   gateway = await testGateway();
-  database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  database = operatorsDatabase(gateway);
 });
 afterAll(async () => {
   await database.close();

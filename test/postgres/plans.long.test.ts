@@ -7,6 +7,7 @@ import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE } from '../../src/payments/findin
 import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
 import { customerPage } from '../../src/vault/customer-page.js';
 import { type CustomerSearch, Customers, type VaultAccess } from '../../src/vault/customers.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { explaining, nodesOf, type PlanNode } from '../../testkit/explained.js';
 import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -226,7 +227,7 @@ describe.each([
   }
 
   test('a whole reference among many that begin alike → reads as little as a search for its end', async () => {
-    const database = new Database(own.url, { maxConnections: 1 });
+    const database = operatorsDatabase({ databaseUrl: own.url });
     const blocksRead = async (reference: string) => {
       const page = await explainedPage(database, { reference, limit: 100 });
       return page['Shared Hit Blocks'] + page['Shared Read Blocks'];
@@ -243,7 +244,7 @@ describe.each([
   // Among ten million, a page of one was looked for in the order of all names, for 1.8 s. An empty table has no such page.
   if (rows > 0) {
     test('a page of one customer → is planned as a full one, and reads one more than it shows', async () => {
-      const database = new Database(own.url, { maxConnections: 1 });
+      const database = operatorsDatabase({ databaseUrl: own.url });
       try {
         const found = nodesOf(await explainedPage(database, { limit: 1 })).find(
           (node) => node['Subplan Name'] === 'CTE found',

@@ -212,7 +212,8 @@ export class Routes {
   known({ id, routes }: Merchant): RouteTable | undefined {
     const known = this.#known.get(id);
     if (known === undefined || known.seal === routes?.seal) return known?.table;
-    const isNewer = known.version > (routes?.version ?? 0) && performance.now() - known.readAtMs < DIFFERING_MS;
+    const isNewer =
+      known.version > (routes?.version ?? 0) && performance.now() - known.readAtMs < DIFFERING_MS;
     return isNewer ? known.table : undefined;
   }
 

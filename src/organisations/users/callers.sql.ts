@@ -1,5 +1,5 @@
-import { columns, text } from '../../postgres/batches.js';
 import { newestSeal } from '../../journal/seals.sql.js';
+import { columns, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import { SEALED_MERCHANT } from '../sealed-merchant.sql.js';
 
@@ -27,7 +27,6 @@ export const FIND_SECRETS: Statement = {
     JOIN gateway_user u ON u.username = asked.username
     WHERE u.revoked_at IS NULL`,
 };
-
 
 /** Each by itself (`OFFSET 0`): a plan for many would read all merchants that there are. */
 export const FIND_USERS: Statement = {

@@ -233,7 +233,8 @@ export interface UserView {
   readonly sealed: boolean;
 }
 
-type UserRow = SealedUser & { readonly seal: Buffer | null; readonly newest: Buffer | null };
+/** As it is stored. */
+export type UserRow = SealedUser & { readonly seal: Buffer | null; readonly newest: Buffer | null };
 
 interface UserChange {
   readonly action: JournalAction;

@@ -1,6 +1,5 @@
 // Sealed cards live as long as their transactions allow any operation, and no longer.
 import { describe, expect, test } from 'vitest';
-import { Database } from '../../../src/postgres/database.js';
 import {
   auditOf,
   destructionOn,
@@ -11,6 +10,7 @@ import {
   unreviewed,
   watchedCards,
 } from '../../../testkit/card-reviews.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import { addCast, testDatabase, testGateway } from '../../../testkit/gateway.js';
 import { locker } from '../../../testkit/locks.js';
 import { operatorOf } from '../../../testkit/sealed-rows.js';
@@ -202,7 +202,7 @@ test('another process is at it → this one is not; then it is', async () => {
   const audit = auditOf(await gateway.api.purchase());
   const release = await unreviewed(gateway);
   await gateway.advance('121d');
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   await destructionOn(database, 121 * DAY_MS)
     .run()
     .finally(() => database.close());
@@ -216,7 +216,7 @@ describe('merchants in turns', () => {
   // catches(card destruction: merchants in turns)
   test('one has very many cards to end → another’s end in between', async () => {
     const own = await testDatabase();
-    const database = new Database(own.url, { maxConnections: 2 });
+    const database = operatorsDatabase({ databaseUrl: own.url }, 2);
     const sql = async <Row>(text: string, values: unknown[] = []) =>
       (await database.query<Row>({ name: '', text }, values)).rows;
     try {

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Sweep } from '../../../src/payments/doubt/sweep.js';
 import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
 import { processTimes } from '../../../src/payments/processes/process-times.js';
-import { Database } from '../../../src/postgres/database.js';
+import type { Database } from '../../../src/postgres/database.js';
 import type { OrganisationId } from '../../../src/values/ids.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../../testkit/gateway.js';
 
 const INSERT = `
@@ -42,7 +43,7 @@ describe('a sweep', () => {
   beforeEach(async () => {
     own = await testDatabase();
     await addCast(own.url);
-    database = new Database(own.url, { maxConnections: 2 });
+    database = operatorsDatabase({ databaseUrl: own.url }, 2);
     await query('UPDATE organisation SET next_audit = 20001');
   });
   afterEach(async () => {

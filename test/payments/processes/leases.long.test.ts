@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { DeadProcesses } from '../../../src/payments/doubt/resolver.js';
 import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
 import { processTimes } from '../../../src/payments/processes/process-times.js';
-import { Database } from '../../../src/postgres/database.js';
+import type { Database } from '../../../src/postgres/database.js';
 import type { Audit, OrganisationId } from '../../../src/values/ids.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
 
@@ -57,7 +58,7 @@ describe('a process', () => {
   beforeEach(async () => {
     own = await testDatabase();
     await addCast(own.url);
-    database = new Database(own.url, { maxConnections: 2 });
+    database = operatorsDatabase({ databaseUrl: own.url }, 2);
   });
   afterEach(async () => {
     await database.close();

@@ -7,9 +7,10 @@ import { guardRestored } from '../../../src/installation/restored.js';
 import { Lookup } from '../../../src/payments/finding/lookup.js';
 import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
 import { processTimes } from '../../../src/payments/processes/process-times.js';
-import { Database } from '../../../src/postgres/database.js';
+import type { Database } from '../../../src/postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../../../src/values/ids.js';
 import { paymentBody } from '../../../testkit/bodies.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import {
   addCast,
   type TestDatabase,
@@ -32,7 +33,7 @@ describe('a gateway on a database that was restored', () => {
     const correlationId = randomUUID();
     known = { audit: (await gateway.api.purchase({ correlationId })).body.audit, correlationId };
     firstLost = known.audit + 1;
-    const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    const database = operatorsDatabase(gateway);
     // As `tollgate restore` does, before anybody else can reach the database.
     await guardRestored(database, 'operator:test', {
       takenMs: Date.now() - HOUR_MS,
@@ -105,7 +106,7 @@ describe('a database that has gone back by itself', () => {
   beforeEach(async () => {
     own = await testDatabase();
     await addCast(own.url);
-    database = new Database(own.url, { maxConnections: 2 });
+    database = operatorsDatabase({ databaseUrl: own.url }, 2);
   });
   afterEach(async () => {
     await database.close();
