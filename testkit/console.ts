@@ -2,8 +2,8 @@
 import type { SessionStage } from '../src/operators/operator.js';
 import { addOperator, hasOperators } from '../src/operators/operators.js';
 import { openSession } from '../src/operators/sessions.js';
+import { Database } from '../src/postgres/database.js';
 import type { OperatorRole } from '../src/tasks/task.js';
-import { operatorsDatabase } from './cast.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
 import { callOverHttp } from './http-call.js';
 
@@ -75,7 +75,7 @@ export async function signedIn(
 ): Promise<ConsoleClient> {
   const { role = 'administrator', stage = 'signed_in', organisation, lastsMs } = options;
   const name = options.name ?? `${role}-${process.pid}-${++count}`;
-  const database = operatorsDatabase(gateway);
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
   try {
     await credentialKeyOf(database, gateway.settings);
     const key = gateway.credentialKey;

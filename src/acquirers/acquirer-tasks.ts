@@ -131,7 +131,7 @@ export const WRAPPED_MAC_KEYS: WrappedRows = {
 };
 
 export async function addAcquirer(
-  database: Database,
+  database: Queryable,
   operator: string,
   provider: KeyProvider,
   wish: NewAcquirer,

@@ -37,10 +37,6 @@ export function openCallers(
       onBroken();
       broken.add(`${username} ${how}`, { username, how });
     },
-    onPutBack: (username) => {
-      onBroken();
-      log.error({ username }, 'a user was set back to an earlier state');
-    },
   });
 }
 

@@ -26,8 +26,8 @@ let shop: number;
 let live: number;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = operatorsDatabase({ databaseUrl: database.url }, 2);
   folder = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir: folder }, 2);
   host = await new ScriptedHost(AS2805, new RetailMac(Buffer.from(KEY, 'hex'))).listen();
   const { id } = await addOrganisation(connection, 'operator:test', 'Ours');
   shop = (await addMerchant(connection, 'operator:test', id, 'Shop')).id;

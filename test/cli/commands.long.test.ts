@@ -18,8 +18,8 @@ let connection: Database;
 let dataDir: string;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = operatorsDatabase({ databaseUrl: database.url }, 2);
   dataDir = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir }, 2);
 });
 afterAll(async () => {
   await connection.close();

@@ -74,7 +74,7 @@ test.each([
 });
 
 test('clock advance, a merchant has an acquirer that is not simulated → refused, and the clock stays', async () => {
-  await gateway.sql(`UPDATE merchant SET acquirer = 'a-real-bank' WHERE id = 4`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'a-real-bank' WHERE id = 4`);
   const before = (await gateway.sql('SELECT advanced_ms FROM gateway'))[0];
   const { code, stdout, stderr } = await clock('advance', '1d');
   expect([code, stdout]).toEqual([1, '']);

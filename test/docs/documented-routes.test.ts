@@ -33,8 +33,8 @@ let folder: string;
 let organisation: OrganisationId;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = operatorsDatabase({ databaseUrl: database.url });
   folder = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir: folder });
   organisation = (await addOrganisation(connection, OPERATOR, 'Ours')).id;
   // The merchant of the example is the fourth.
   for (let one = 1; one <= 4; one += 1)
@@ -66,7 +66,7 @@ test('its commands → print what the page shows', async () => {
 
 test('its payments → go where the table says', async () => {
   expect(PAYMENTS).toHaveLength(5);
-  const table = new RouteTable(await readRoutes(connection, organisation, 4 as MerchantId));
+  const table = new RouteTable((await readRoutes(connection, organisation, 4 as MerchantId)).routes);
   for (const { digits, currency, links } of PAYMENTS) {
     const start = digits.padEnd(digits.startsWith('3') ? 14 : 15, '0');
     const { type: cardType, bin } = new CardNumber(start + luhnDigit(start));

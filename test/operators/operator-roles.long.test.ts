@@ -24,8 +24,8 @@ let dataDir: string;
 /** Merchants 1 and 2 are of organisations 1 and 2, with a user each. */
 beforeAll(async () => {
   database = await testDatabase();
-  connection = operatorsDatabase({ databaseUrl: database.url }, 2);
   dataDir = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir }, 2);
   const key = await credentialKeyOf(connection, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
   for (const organisation of [1, 2]) {
     await addOrganisation(connection, 'operator:test', `Organisation ${organisation}`);
@@ -145,6 +145,7 @@ const LINES: Readonly<Record<TaskName, string>> = {
   'keys rotate': 'keys rotate --merchant 1',
   'keys destroy': 'keys destroy --merchant 1 --version 1',
   'keys move': 'keys move',
+  'keys seal': 'keys seal merchant/1',
   'keys verify': 'keys verify --merchant 1',
   'keys status': 'keys status',
   'cards review': 'cards review --merchant 1',

@@ -132,6 +132,7 @@ describe('wrong secrets, however many', () => {
     const database = operatorsDatabase(gateway);
     const statements: string[] = [];
     const counting = {
+      origin: database,
       query: (...query: Parameters<Database['query']>) => {
         statements.push(query[0].name);
         return database.query(...query);

@@ -166,7 +166,8 @@ describe('a user that was changed by SQL', () => {
     expect(await lookUp(user)).toBe(401);
   });
 
-  test('put back whole, to what it was before a change → a process that knows the newer one says so', async () => {
+  // catches(callers: nobody whose earlier row was put back)
+  test('put back whole, to what it was before a change → refused, and told', async () => {
     const user = await victim();
     const [before] = await gateway.sql('SELECT * FROM gateway_user WHERE username = $1', [user.username]);
     const expires = new Date(Date.now() + 60_000);
@@ -176,13 +177,9 @@ describe('a user that was changed by SQL', () => {
       'UPDATE gateway_user SET expires_at = $2, version = $3, seal = $4 WHERE username = $1',
       [user.username, before?.expires_at, before?.version, before?.seal],
     );
-    const line = `"username":"${user.username}","msg":"a user was set back to an earlier state"`;
-    await expect
-      .poll(async () => {
-        await lookUp(user);
-        return gateway.logged();
-      }, SOON)
-      .toContain(line);
+    await expect.poll(() => lookUp(user), SOON).toBe(401);
+    const line = `"subject":"user/${user.username}","problem":"changed","msg":"a row is not as it was sealed: not used"`;
+    expect(gateway.logged()).toContain(line);
   });
 });
 

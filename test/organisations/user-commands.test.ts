@@ -18,8 +18,8 @@ let dataDir: string;
 let key: CredentialKey;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = operatorsDatabase({ databaseUrl: database.url }, 2);
   dataDir = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir }, 2);
   key = await credentialKeyOf(connection, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
 });
 afterAll(async () => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const add = async () =>
     (await addMerchant(database, 'operator:test', 1, 'Live', { live: true, vault: true })).id;
   [bare, carded, banked] = [await add(), await add(), await add()];
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = $1`, [carded]);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = $1`, [carded]);
   await setDirectEntry(database, 'operator:test', banked, REAL_BANK);
   api = gateway.as(
     await addUser(database, 'operator:test', gateway.credentialKey, 'live', {
@@ -173,7 +173,7 @@ describe('a test merchant', () => {
 
   // catches(link: live merchants by live links only)
   test('its acquirer is a live link → 422 no_acquirer, and nothing is sent', async () => {
-    await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 3`);
+    await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 3`);
     const asked = link.requests.length;
     // Read again by a user without a cached entry.
     const { code } = await gateway.as(gateway.owner).purchase({ merchant: 3 });

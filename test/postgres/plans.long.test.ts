@@ -7,7 +7,6 @@ import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE } from '../../src/payments/findin
 import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
 import { customerPage } from '../../src/vault/customer-page.js';
 import { type CustomerSearch, Customers, type VaultAccess } from '../../src/vault/customers.js';
-import { operatorsDatabase } from '../../testkit/cast.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { explaining, nodesOf, type PlanNode } from '../../testkit/explained.js';
 import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -147,7 +146,7 @@ function wholeReads(plan: Plan, partial: ReadonlySet<string>, bitmapOf?: string)
 
 const STATEMENTS = await everyStatement();
 
-test('every file of statements is looked at', () => {
+test('every file of statements is tested', () => {
   expect(STATEMENTS.length).toBeGreaterThan(100);
   const names = STATEMENTS.map(({ place }) => place.split(' ').at(-1));
   expect(Object.keys(READING_EVERYTHING).filter((name) => !names.includes(name))).toEqual([]);
@@ -226,8 +225,8 @@ describe.each([
     return explained.at(-1) as PlanNode;
   }
 
-  test('a whole reference among many that begin alike → reads as little as a search for its end', async () => {
-    const database = operatorsDatabase({ databaseUrl: own.url });
+  test('a complete reference among many with the same beginning → reads as little as a search for its end', async () => {
+    const database = new Database(own.url, { maxConnections: 1 });
     const blocksRead = async (reference: string) => {
       const page = await explainedPage(database, { reference, limit: 100 });
       return page['Shared Hit Blocks'] + page['Shared Read Blocks'];
@@ -243,8 +242,8 @@ describe.each([
 
   // Among ten million, a page of one was looked for in the order of all names, for 1.8 s. An empty table has no such page.
   if (rows > 0) {
-    test('a page of one customer → is planned as a full one, and reads one more than it shows', async () => {
-      const database = operatorsDatabase({ databaseUrl: own.url });
+    test('a page of one customer → planned like a full page, and reads one row more than it shows', async () => {
+      const database = new Database(own.url, { maxConnections: 1 });
       try {
         const found = nodesOf(await explainedPage(database, { limit: 1 })).find(
           (node) => node['Subplan Name'] === 'CTE found',

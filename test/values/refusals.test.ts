@@ -26,9 +26,10 @@ let key: CredentialKey;
 
 beforeAll(async () => {
   own = await testDatabase();
-  const settings = readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });
+  const dataDir = await dataDirectory();
+  const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
   await addCast(own.url, settings);
-  database = operatorsDatabase({ databaseUrl: own.url });
+  database = operatorsDatabase({ databaseUrl: own.url, dataDir });
   key = await credentialKeyOf(database, settings);
 });
 afterAll(async () => {

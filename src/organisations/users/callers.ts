@@ -54,8 +54,6 @@ type BrokenSeal = 'not sealed' | 'changed';
 interface CallerReports {
   /** The row of a user is not as it was sealed: somebody has written it who is no operator. */
   readonly onBrokenSeal: (username: string, how: BrokenSeal) => void;
-  /** The row of a user is one that it was before: a failover has lost a change, or somebody has put it back. */
-  readonly onPutBack: (username: string) => void;
 }
 
 interface User {
@@ -203,7 +201,6 @@ export class Callers {
       if (merchant !== undefined) merchants.set(merchant.id, merchant);
     }
     const known = this.#users.get(username);
-    if (known !== undefined && first.version < known.version) this.reports.onPutBack(username);
     const { organisationId, assignedMerchantId, userId, permissions, fromAddresses, version } = first;
     const user = {
       caller: {

@@ -1,4 +1,5 @@
 // Sealed cards live as long as their transactions allow any operation, and no longer.
+import { Database } from '../../../src/postgres/database.js';
 import { describe, expect, test } from 'vitest';
 import {
   auditOf,
@@ -26,7 +27,7 @@ const DAY_MS = 86_400_000;
 test('cards of payments → each goes when nothing more can be done with it, and not before', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
-  await gateway.sql('UPDATE merchant SET card_days = 30 WHERE id = 2');
+  await gateway.sqlSealed('UPDATE merchant SET card_days = 30 WHERE id = 2');
   const cards = watchedCards(gateway);
   cards.add('purchase', await api.purchase());
   cards.add('of thirty days', await api.purchase({ merchant: 2 }));
@@ -141,10 +142,10 @@ test('a merchant’s days lowered, and raised → the remaining days count from 
   await gateway.advance('20d');
   const second = auditOf(await api.purchase());
   await gateway.advance('11d');
-  await gateway.sql('UPDATE merchant SET card_days = 30 WHERE id = 1');
+  await gateway.sqlSealed('UPDATE merchant SET card_days = 30 WHERE id = 1');
   await reviewedAtOnce(gateway);
   expect([await hasCard(gateway, first), await hasCard(gateway, second)]).toEqual([false, true]);
-  await gateway.sql('UPDATE merchant SET card_days = 60 WHERE id = 1');
+  await gateway.sqlSealed('UPDATE merchant SET card_days = 60 WHERE id = 1');
   await gateway.advance('30d');
   await reviewedAtOnce(gateway);
   expect(await hasCard(gateway, second)).toBe(true);
@@ -216,7 +217,7 @@ describe('merchants in turns', () => {
   // catches(card destruction: merchants in turns)
   test('one has very many cards to end → another’s end in between', async () => {
     const own = await testDatabase();
-    const database = operatorsDatabase({ databaseUrl: own.url }, 2);
+    const database = new Database(own.url, { maxConnections: 2 });
     const sql = async <Row>(text: string, values: unknown[] = []) =>
       (await database.query<Row>({ name: '', text }, values)).rows;
     try {

@@ -115,7 +115,7 @@ test('refund in doubt when the days of its card are over → the card is kept un
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
   const { api } = gateway;
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   const purchase = auditOf(await api.purchase({ amount: 100 }));
   await moveClockByMs(gateway, 119 * DAY_MS);
   let confirmed = false;
@@ -139,7 +139,7 @@ test('void in doubt when its day is over → the card is kept for its reversal',
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
   const { api } = gateway;
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   const purchase = auditOf(await api.purchase());
   acquirer.nextAnswers(() => ({ kind: 'unknown', reason: 'unreadable' }));
   acquirer.nextFindings(...Array(500).fill(() => ({ kind: 'no_answer' })));

@@ -3,9 +3,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { DeadProcesses } from '../../../src/payments/doubt/resolver.js';
 import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
 import { processTimes } from '../../../src/payments/processes/process-times.js';
-import type { Database } from '../../../src/postgres/database.js';
+import { Database } from '../../../src/postgres/database.js';
 import type { Audit, OrganisationId } from '../../../src/values/ids.js';
-import { operatorsDatabase } from '../../../testkit/cast.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
 
@@ -13,7 +12,7 @@ import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.j
 test('purchase without an answer, when all other audits of its block are decided → the others find it should its process die', async () => {
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   const settings = { ACQUIRER_DEADLINE_MS: '30000' };
   const dying = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
   const [process] = await gateway.sql<{ id: number }>('SELECT max(id) AS id FROM process');
@@ -58,7 +57,7 @@ describe('a process', () => {
   beforeEach(async () => {
     own = await testDatabase();
     await addCast(own.url);
-    database = operatorsDatabase({ databaseUrl: own.url }, 2);
+    database = new Database(own.url, { maxConnections: 2 });
   });
   afterEach(async () => {
     await database.close();
