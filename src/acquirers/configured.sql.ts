@@ -1,4 +1,4 @@
-import { newestSeal } from '../journal/seals.sql.js';
+import { newestSeal } from '../journal/seals.js';
 import type { Statement } from '../postgres/database.js';
 
 const ACQUIRER = `name, kind, mode, host, port, tls, trusted, dialect, connections, institution,

@@ -2,6 +2,7 @@
 import { type Fit, fitNow, isAsSealed, type ReadRow } from '../journal/seals.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Mode } from '../values/mode.js';
+import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { ACQUIRER_BY_NAME, ACQUIRERS } from './configured.sql.js';
 import type { AcquirerLink } from './contract.js';
@@ -149,8 +150,7 @@ export class ConfiguredLinks {
     const { name } = row;
     try {
       // guard(links: in production no live link goes without TLS and MAC unsaid): this.parts.inProduction && isUnprotected(row) ⇒ this.parts.inProduction && !row.name
-      if (this.parts.inProduction && isUnprotected(row))
-        throw new Error('it is live, and without TLS or MAC: `acquirer set` it, or say --plaintext-i-know');
+      if (this.parts.inProduction && isUnprotected(row)) refuse('acquirer_unprotected', { acquirer: name });
       const link = await this.#make(row, version);
       this.#unmade.delete(name);
       this.#seals.set(name, seal);

@@ -59,16 +59,15 @@ export async function openJournal(
 
 /** Logs rows that are not as they were sealed, and journals each the first time. */
 export function watchSeals(database: Queryable, log: Pick<Logger, 'error'>): SealWatch {
-  return new SealWatch((found, isFirst) => {
-    log.error(found, 'a row is not as it was sealed: not used');
+  return new SealWatch(({ subject, problem }, isFirst) => {
+    log.error({ subject, problem }, 'a row is not as it was sealed: not used');
     if (!isFirst) return;
-    const { subject, problem } = found;
     const entry = {
       actor: 'gateway:seals',
       action: 'seal.broken',
       detail: `${subject}: ${problem}`,
     } as const;
-    journal(database, entry).catch(() => log.error('a broken seal could not be journalled'));
+    journal(database, entry).catch(() => log.error('a row that is not as it was sealed could not be journalled'));
   });
 }
 

@@ -19,6 +19,11 @@ export type Fit = { readonly version: number; readonly seal: string } & (
 const MOST_FORGED = 100;
 const VERSION_BYTES = 4;
 
+/** For a statement that reads a sealed row: the newest seal of the subject that this expression names, behind its version. */
+export const newestSeal = (subject: string) => `(
+      SELECT int4send(j.subject_version) || j.seal FROM journal j WHERE j.subject = ${subject}
+      ORDER BY j.subject_version DESC LIMIT 1)`;
+
 /** Whether the row is as its newest genuine seal says. */
 export async function fitOf(database: Queryable, { subject, state, newest }: ReadRow): Promise<Fit> {
   const signer = await neededSigner(database);

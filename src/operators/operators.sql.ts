@@ -1,4 +1,4 @@
-import { newestSeal } from '../journal/seals.sql.js';
+import { newestSeal } from '../journal/seals.js';
 import type { Statement } from '../postgres/database.js';
 
 /** What the seal covers, the seal, and what the journal seals that with. */

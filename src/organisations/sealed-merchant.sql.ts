@@ -1,4 +1,4 @@
-import { newestSeal } from '../journal/seals.sql.js';
+import { newestSeal } from '../journal/seals.js';
 
 /** Everything that the journal seals of a merchant `m`, and its newest seal. */
 export const SEALED_MERCHANT = `m.id, m.organisation_id AS "merchantOrganisationId", m.name, m.mode, m.vault,

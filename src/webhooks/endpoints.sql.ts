@@ -1,7 +1,7 @@
-import { newestSeal } from '../journal/seals.sql.js';
+import { newestSeal } from '../journal/seals.js';
 import type { Statement } from '../postgres/database.js';
 
-export const NEWEST_OF_ENDPOINT = newestSeal("'webhook/' || e.id");
+export const NEWEST_OF_ENDPOINT = `${newestSeal("'webhook/' || e.id")}`;
 
 /** Columns of an endpoint `e` and its merchant `m`. */
 const ENDPOINT = `e.id, e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", m.mode, e.url, e.types,

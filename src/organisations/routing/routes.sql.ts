@@ -1,4 +1,4 @@
-import { newestSeal } from '../../journal/seals.sql.js';
+import { newestSeal } from '../../journal/seals.js';
 import { columns, optionalText, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { BinRange } from '../../values/card.js';

@@ -1,9 +1,9 @@
-import { newestSeal } from '../../journal/seals.sql.js';
+import { newestSeal } from '../../journal/seals.js';
 import { columns, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import { SEALED_MERCHANT } from '../sealed-merchant.sql.js';
 
-const NEWEST_OF_ROUTES = newestSeal("'routes/' || m.id");
+const NEWEST_OF_ROUTES = `${newestSeal("'routes/' || m.id")}`;
 
 export const USERNAMES = columns<string>('asked', { username: text((username) => username) });
 

@@ -1,6 +1,7 @@
 // Sealed cards live as long as their transactions allow any operation, and no longer.
-import { Database } from '../../../src/postgres/database.js';
+
 import { describe, expect, test } from 'vitest';
+import { Database } from '../../../src/postgres/database.js';
 import {
   auditOf,
   destructionOn,
