@@ -30,9 +30,6 @@ CREATE TABLE merchant (
   category_code text CHECK (category_code ~ '^[0-9]{4}$'),
   -- For how many days what was paid by card can be refunded, and the card is kept for that.
   card_days integer NOT NULL DEFAULT 120 CHECK (card_days BETWEEN 1 AND 3650),
-  -- When its routes were changed, in microseconds; empty where it has none. A process that knows another version reads them anew. It is no
-  -- sequence: after a failover that has lost something, that could give a number again.
-  routes_version bigint,
   -- While it is suspended nothing is created or changed for it. It can be looked up as before.
   suspended_at timestamptz,
   UNIQUE (organisation_id, id),

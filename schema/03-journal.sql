@@ -18,8 +18,15 @@ CREATE TABLE journal (
   address text,
   -- An HMAC by whoever wrote the entry, under a key that is not in the database, behind a number that is used once.
   mark bytea,
-  PRIMARY KEY (id)
+  -- Of a row that directs cards or money, or gives rights: which, such as `merchant/17`, its version, and the seal of what it says from
+  -- then on. A row that does not fit the newest of its seals is not used.
+  subject text,
+  subject_version integer,
+  seal bytea,
+  PRIMARY KEY (id),
+  CONSTRAINT seal_is_whole CHECK (num_nonnulls(subject, subject_version, seal) IN (0, 3))
 );
+CREATE INDEX journal_of_seals ON journal (subject, subject_version DESC) INCLUDE (seal) WHERE subject IS NOT NULL;
 CREATE INDEX journal_of_token ON journal (organisation_id, token_id) WHERE token_id IS NOT NULL;
 -- By these a payment with a token, and whoever opens a data key, ask the journal whether the token or the key is gone, or its seal was
 -- replaced.

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { addOperator, linkOperator } from '../src/operators/operators.js';
 import { codeAt } from '../src/operators/sign-in/totp.js';
-import { Database } from '../src/postgres/database.js';
+import { operatorsDatabase } from './cast.js';
 import { type ConsoleAnswer, type ConsoleClient, consoleClient } from './console.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
 import { type PasskeyDevice, passkeyDevice } from './passkey-device.js';
@@ -33,7 +33,7 @@ export function codesOf(base32: string) {
 
 /** Close it before the gateway. */
 export async function signInDesk(gateway: TestGateway) {
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   await credentialKeyOf(database, gateway.settings);
   const key = gateway.credentialKey;
   // Passkeys belong to a name, and not to an address.

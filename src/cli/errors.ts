@@ -13,6 +13,12 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   operator_must_name_organisation: ({ message }) => `${message}, with --organisation or --merchant`,
   user_seal_broken: ({ message }) =>
     `${message}; look at \`tollgate user list\`, then \`user revoke\` it, or \`user rotate --reseal\` if it is right`,
+  subject_not_sealable: ({ message }) =>
+    `${message}; use \`tollgate user revoke\` or \`user rotate --reseal\`, or \`operator remove\``,
+  acquirer_unprotected: ({ message }) =>
+    `${message}; give --tls and --mac-key-file, or --plaintext-i-know where the way itself is protected`,
+  seal_broken: ({ message, details }) =>
+    `${message}; find out who, put it right, then seal it as it is with \`tollgate keys seal ${details.subject}\``,
   several_organisations: ({ message }) => `${message}, with --organisation or --merchant`,
   audit_in_several_organisations: ({ message }) => `${message}; say which with --organisation`,
   no_gateway_running: ({ message }) => `${message}; \`tollgate serve\` starts one`,

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { ClientAddresses } from '../http/authentication.js';
 import type { KeyRotations } from '../installation/keys.js';
+import type { SealWatch } from '../journal/seal-watch.js';
 import type { Challenges } from '../operators/sign-in/challenges.js';
 import type { Passwords } from '../operators/sign-in/password.js';
 import type { IdentityProvider } from '../operators/sign-in/provider.js';
@@ -21,6 +22,7 @@ export interface ConsoleParts {
   /** Operators and their sessions are sealed under it. */
   readonly key: CredentialKey;
   readonly journalKey: Buffer;
+  readonly seals: SealWatch;
   readonly provider: KeyProvider;
   /** For voids, refunds and completions. */
   readonly requests: RequestMeans;

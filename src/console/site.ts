@@ -157,7 +157,7 @@ export class ConsoleSite {
   /** Journal entries made through this database carry the address of the request. */
   #databaseFor(address: string): Database {
     const database = this.parts.database.withOwnOrigin();
-    setSigner(database, new EntrySigner(this.parts.journalKey, address));
+    setSigner(database, new EntrySigner(this.parts.journalKey, address, this.parts.seals));
     return database;
   }
 

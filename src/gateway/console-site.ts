@@ -19,7 +19,7 @@ import { Database } from '../postgres/database.js';
 import { isLoopback, Networks } from '../values/network.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { readNetworks } from '../webhooks/addresses.js';
-import { credentialKey, journalKey } from './callers.js';
+import { credentialKey, journalKey, watchSeals } from './callers.js';
 import { reasonOf } from './database/connection.js';
 import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
@@ -62,12 +62,14 @@ export async function openConsole({
   try {
     const provider = await openKeyProvider(settings, database);
     const ofJournal = await journalKey(database, provider);
-    setSigner(database, new EntrySigner(ofJournal));
+    const seals = watchSeals(database, log);
+    setSigner(database, new EntrySigner(ofJournal, undefined, seals));
     const key = await credentialKey(database, provider);
     const parts = {
       database,
       key,
       journalKey: ofJournal,
+      seals,
       provider,
       requests: requestMeans(key, settings),
       acquirerDeadlineMs: settings.acquirerDeadlineMs,

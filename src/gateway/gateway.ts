@@ -21,7 +21,7 @@ import { referenceDocuments } from '../reference/documents.js';
 import { SettlementReports } from '../settlement/report.js';
 import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/time.js';
-import { openCallers, openCredentialKey, openJournal } from './callers.js';
+import { openCallers, openCredentialKey, openJournal, watchSeals } from './callers.js';
 import { ClosingStack } from './closing-stack.js';
 import { DATABASE_AWAY } from './database/connection.js';
 import { Databases } from './database/databases.js';
@@ -103,7 +103,8 @@ export function startGateway({
     stack.opened(vault.brokenSeals, (seals) => seals.written());
     // Counts the last seals, if the database is there.
     stack.opened(vault.keys, (keys) => keys.recordSeals().catch(() => {}));
-    const chainKey = await openJournal(databases, vault);
+    const seals = watchSeals(databases.background, log);
+    const chainKey = await openJournal(databases, vault, seals);
     const credentialKey = await openCredentialKey(databases, vault);
     let resolveNow = () => {};
     const onApprovedAfterReversal = () => resolveNow();
@@ -135,9 +136,9 @@ export function startGateway({
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // Loads the calendar now, so that the first purchase need not wait for it.
     settlementDay(registration.clock.now());
-    const brokenSeals = { users: 0 };
+    let brokenUsers = 0;
     const callers = openCallers(databases, credentialKey, log, () => {
-      brokenSeals.users += 1;
+      brokenUsers += 1;
     });
     pipeline.background.start();
     stack.opened(pipeline.background, (background) => background.stop());
@@ -160,7 +161,7 @@ export function startGateway({
       eventLoop: stack.opened(new EventLoop(), (loop) => loop.stop()),
       stored: new StoredFigures(databases.others, links),
       transactions: figures,
-      brokenSeals,
+      brokenSeals: () => ({ users: brokenUsers, rows: seals.count }),
       logLinesDropped,
     };
     const server = await openServer(

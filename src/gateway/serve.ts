@@ -5,9 +5,10 @@ import type { Logger } from 'pino';
 import { demoCurl, demoLink, demoWorks, makeDemo, updateDemoFile } from '../demo/demo.js';
 import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
+import { sealWhatIsThere } from '../installation/subjects.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journalDeferredLostTime } from '../payments/processes/lost-time.js';
-import { Database } from '../postgres/database.js';
+import { Database, isForbidden } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { isLoopback } from '../values/network.js';
 import { credentialKey, journalKey } from './callers.js';
@@ -233,9 +234,18 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     setSigner(database, new EntrySigner(await journalKey(database, provider)));
     await journalDeferredLostTime(database);
     const key = await credentialKey(database, provider);
+    const sealed = await sealWhatIsThere(database, 'gateway:start', key).catch(refuseWithoutRights);
+    if (sealed !== undefined) log.info({ rows: sealed }, 'what was there is sealed in the journal');
     if (settings.demo) await makeDemo(database, key, settings.dataDir);
     return !settings.demo || (await demoWorks(database, key, settings.dataDir));
   });
+}
+
+function refuseWithoutRights(error: unknown): never {
+  if (!isForbidden(error)) throw error;
+  throw new SettingsError(
+    'what directs cards and money is not sealed yet, and this login may not read all of it; run `tollgate migrate` with the key-encryption key, or set TOLLGATE_OPERATING_DATABASE_URL',
+  );
 }
 
 async function within<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {

@@ -2,7 +2,9 @@
 // is held against the journal.
 import { ItemSeals, type SealedItem } from '../directdebit/files/item-seals.js';
 import { WAITING_ITEMS } from '../directdebit/files/item-seals.sql.js';
+import type { Misfit } from '../journal/seals.js';
 import { checkMerchant } from '../organisations/merchants.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
 import { SEALED_PAYMENT_DETAILS } from '../payments/cards/payment-details.js';
 import type { Database } from '../postgres/database.js';
 import type { MerchantId } from '../values/ids.js';
@@ -19,10 +21,12 @@ import {
 } from '../vault/keys/sealed-rows.js';
 import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
 import { TOKENS_REMOVED, TOKENS_TO_VERIFY } from './seals.sql.js';
+import { verifySubjects } from './subjects.js';
 
 export interface SealProblem {
-  readonly merchant: MerchantId;
-  /** For example `token 17`. */
+  /** Null of what is no merchant's, such as a link. */
+  readonly merchant: MerchantId | null;
+  /** For example `token 17`, or `acquirer/visa`. */
   readonly where: string;
   readonly problem:
     | 'the seal does not open'
@@ -30,7 +34,8 @@ export interface SealProblem {
     | 'was deleted, and is back'
     | 'its customer is gone'
     | 'was removed'
-    | 'is not as it was asked for';
+    | 'is not as it was asked for'
+    | Misfit;
 }
 
 export interface Verified {
@@ -39,6 +44,8 @@ export interface Verified {
   readonly webhooks: number;
   /** Direct debits that wait for a file. */
   readonly directDebits: number;
+  /** Rows that the journal seals: links, merchants, routes, banks, endpoints, users, operators. */
+  readonly rows: number;
   readonly problems: readonly SealProblem[];
 }
 
@@ -55,6 +62,7 @@ export function verifySeals(
   database: Database,
   operator: string,
   provider: KeyProvider,
+  key: CredentialKey,
   merchant?: number,
 ): Promise<Verified> {
   return withJournalledKeys(database, operator, provider, async (keys) => {
@@ -62,7 +70,14 @@ export function verifySeals(
     const { rows } = await database.query<SealOwner>(MERCHANTS_WITH_KEYS, [merchant ?? null]);
     const verification = new Verification(database, keys);
     for (const owner of rows) await verification.verify(owner);
-    return verification.result;
+    const { rows: count, problems } = await verifySubjects(database, key, merchant);
+    const found = problems.map(({ subject, merchant: whose = null, problem }) => ({
+      merchant: whose,
+      where: subject,
+      problem,
+    }));
+    const { problems: others, ...counts } = verification.result;
+    return { ...counts, rows: count, problems: [...found, ...others] };
   });
 }
 
@@ -75,7 +90,7 @@ class Verification {
     private readonly keys: DataKeys,
   ) {}
 
-  get result(): Verified {
+  get result(): Omit<Verified, 'rows'> {
     return { ...this.#counts, problems: this.#problems };
   }
 

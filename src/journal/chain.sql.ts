@@ -1,9 +1,14 @@
 import type { Statement } from '../postgres/database.js';
 
-/** The digest of a whole entry, as one text in which no value can be moved from one column to another. */
+/**
+ * The digest of a whole entry, as one text in which no value can be moved from one column to another. What an entry says of a sealed row
+ * follows the rest: for other entries, the text is as it was before there were seals in the journal.
+ */
 // guard(journal: all that an entry says is bound): j.address ⇒ NULL
 export const DIGEST = `substr(sha256(convert_to(ROW(j.id, extract(epoch FROM j.at), j.organisation_id, j.merchant_id, j.actor,
-      j.action, j.customer_id, j.token_id, j.audit, j.correlation_id, j.detail, j.address, encode(j.mark, 'hex'))::text, 'UTF8')), 1, 16)`;
+      j.action, j.customer_id, j.token_id, j.audit, j.correlation_id, j.detail, j.address, encode(j.mark, 'hex'))::text
+      || CASE WHEN j.subject IS NULL THEN '' ELSE ROW(j.subject, j.subject_version, encode(j.seal, 'hex'))::text END,
+      'UTF8')), 1, 16)`;
 
 /** An ID that the sequence never gave out is not ours. If blocks included it, they would skip all IDs before it. */
 // guard(journal: an id that was never handed out does not carry the chain away): <= (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0)) ⇒ > 0
@@ -103,7 +108,8 @@ export const BLOCKS_BY_FIRST_ID: Statement = {
 };
 
 const ENTRY = `j.id, j.organisation_id AS "organisationId", j.actor, j.action, j.customer_id AS "customerId", j.token_id AS "tokenId",
-      j.audit, j.correlation_id AS "correlationId", j.detail, j.address, j.mark AS mac, ${DIGEST} AS digest`;
+      j.audit, j.correlation_id AS "correlationId", j.detail, j.address, j.subject, j.subject_version AS "subjectVersion", j.seal,
+      j.mark AS mac, ${DIGEST} AS digest`;
 
 export const ENTRIES_AFTER: Statement = {
   name: 'entries-of-journal-after',

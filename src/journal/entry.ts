@@ -84,6 +84,8 @@ export type JournalAction =
   | 'journal.exported'
   | 'journal.checkpoint_made'
   | 'seal.broken'
+  | 'seal.renewed'
+  | 'seals.made'
   | 'cards.review_begun'
   | 'archive.written'
   | 'archive.removed'
@@ -92,7 +94,7 @@ export type JournalAction =
   | 'gateway.restore_reconciled';
 
 export interface JournalEntry {
-  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes` or `gateway:webhooks`. */
+  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes`, `gateway:webhooks` or `gateway:seals`. */
   readonly actor: string;
   readonly action: JournalAction;
   readonly organisationId?: OrganisationId | undefined;

@@ -41,8 +41,8 @@ export const APPEND_TO_JOURNAL: Statement = {
   name: 'append-to-journal',
   text: `
     INSERT INTO journal (organisation_id, merchant_id, actor, action, customer_id, token_id, audit, correlation_id, detail,
-      address, mark)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      address, mark, subject, subject_version, seal)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 };
 
 export const ENTRIES = columns<SignedJournalEntry>('entry', {

@@ -8,13 +8,15 @@ import {
   APPEND_TO_JOURNAL,
   ENTRIES,
 } from './journal.sql.js';
+import { nextSeal, type SealedRow } from './seals.js';
 
 export type { JournalAction, JournalEntry } from './entry.js';
 
-/** To be called in the transaction of the change. */
-export async function journal(connection: Queryable, entry: JournalEntry): Promise<void> {
+/** To be called in the transaction of the change. `row`: as the change has left it, if it is one that is sealed; it must be locked. */
+export async function journal(connection: Queryable, entry: JournalEntry, row?: SealedRow): Promise<void> {
   const signer = await signerOf(connection);
   const address = entry.address ?? signer?.address;
+  const seal = row && (await nextSeal(connection, row));
   await connection.query(APPEND_TO_JOURNAL, [
     entry.organisationId ?? null,
     entry.merchantId ?? null,
@@ -26,7 +28,10 @@ export async function journal(connection: Queryable, entry: JournalEntry): Promi
     entry.correlationId ?? null,
     entry.detail ?? null,
     address ?? null,
-    signer?.macOf({ ...entry, address }) ?? null,
+    signer?.macOf({ ...entry, address, ...seal }) ?? null,
+    seal?.subject ?? null,
+    seal?.subjectVersion ?? null,
+    seal?.seal ?? null,
   ]);
 }
 

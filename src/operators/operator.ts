@@ -1,6 +1,7 @@
 // An operator as its row has it, and as it was sealed, under the key that users are sealed under: the console lets nobody in who is not
 // as it was sealed. Each change is sealed anew, and journalled with it.
 import { type JournalAction, journal } from '../journal/journal.js';
+import { checkSeal, fitNow, type SealedRow } from '../journal/seals.js';
 import { type CredentialKey, hex, sameBytes } from '../organisations/users/credentials.js';
 import type { Queryable } from '../postgres/database.js';
 import type { OperatorRole } from '../tasks/task.js';
@@ -92,7 +93,28 @@ function meansOf({ password, totp, passkeys, providerSubject, isDemo }: SealedOp
   return has ? [password, hex(totp), keys, providerSubject, isDemo] : [];
 }
 
-export type OperatorRow = SealedOperator & { readonly seal: Buffer | null };
+export type OperatorRow = SealedOperator & {
+  readonly seal: Buffer | null;
+  /** Of the journal, behind its version. */
+  readonly newest: Buffer | null;
+};
+
+/** For the journal: an earlier row of an operator is as it was sealed, but its seal is not the last. */
+export function journalledOperator({ name, seal }: Pick<OperatorRow, 'name' | 'seal'>): SealedRow {
+  return { subject: `operator/${name}`, state: [hex(seal)] };
+}
+
+/** Whether the row is as it was sealed last: nobody has made it up, given it a role, or put an earlier one back. */
+export async function isAsSealedLast(
+  database: Queryable,
+  key: CredentialKey,
+  row: OperatorRow,
+): Promise<boolean> {
+  if (!isSealedOperator(key, row, row.seal)) return false;
+  const fit = await fitNow(database, { ...journalledOperator(row), newest: row.newest });
+  // guard(operators: nobody whose earlier row was put back): fit.kind === 'fits' ⇒ fit.version >= 0
+  return fit.kind === 'fits';
+}
 
 export interface OperatorChange {
   readonly actor: string;
@@ -118,15 +140,18 @@ export function changeOperator(
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<OperatorRow>(LOCK_OPERATOR, [name]);
     const before = rows[0] ?? refuse('operator_not_found', { name });
-    if (!isNew && !evenBroken && !isSealedOperator(key, before, before.seal))
-      refuse('operator_seal_broken', { name });
+    if (!isNew && !evenBroken) {
+      if (!isSealedOperator(key, before, before.seal)) refuse('operator_seal_broken', { name });
+      await checkSeal(connection, journalledOperator(before));
+    }
     const operator = { ...before, ...(await work(before, connection)), version: before.version + 1 };
+    const seal = sealOfOperator(key, operator);
     await connection.query(STORE_OPERATOR, [
       name,
       operator.linkTag,
       operator.linkUntilMs,
       operator.version,
-      sealOfOperator(key, operator),
+      seal,
       operator.removed,
       operator.role,
       operator.organisationId,
@@ -135,12 +160,13 @@ export function changeOperator(
       JSON.stringify(operator.passkeys),
       operator.providerSubject,
     ]);
-    await journal(connection, {
+    const entry = {
       actor,
       action,
       ...(operator.organisationId !== null && { organisationId: operator.organisationId }),
       detail: detail === undefined ? name : `${name}: ${detail}`,
-    });
+    };
+    await journal(connection, entry, journalledOperator({ name, seal }));
     return operator;
   });
 }

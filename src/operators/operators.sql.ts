@@ -1,9 +1,11 @@
+import { newestSeal } from '../journal/seals.js';
 import type { Statement } from '../postgres/database.js';
 
-/** What the seal covers, and the seal. */
+/** What the seal covers, the seal, and what the journal seals that with. */
 export const OPERATOR = `name, role, organisation_id AS "organisationId", link_tag AS "linkTag",
       round(extract(epoch FROM link_until) * 1000)::float8 AS "linkUntilMs", version, seal, removed_at IS NOT NULL AS removed,
-      password, totp, passkeys, provider_subject AS "providerSubject", is_demo AS "isDemo"`;
+      password, totp, passkeys, provider_subject AS "providerSubject", is_demo AS "isDemo",
+      ${newestSeal("'operator/' || operator.name")} AS newest`;
 
 export const ADD_OPERATOR: Statement = {
   name: '',
@@ -50,7 +52,7 @@ export const STORE_OPERATOR: Statement = {
 /** Locked, so that of two administrators who remove each other the second sees what the first has done. */
 export const LOCK_OPERATORS: Statement = {
   name: '',
-  text: `SELECT ${OPERATOR} FROM operator WHERE removed_at IS NULL AND NOT is_demo ORDER BY name FOR UPDATE`,
+  text: `SELECT name FROM operator WHERE removed_at IS NULL AND NOT is_demo ORDER BY name FOR UPDATE`,
 };
 
 /** The organisation of each thing that is named: NULL where it belongs to none, or is not there. */

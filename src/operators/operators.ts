@@ -18,7 +18,7 @@ import type { OrganisationId } from '../values/ids.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import {
   changeOperator,
-  isSealedOperator,
+  isAsSealedLast,
   NO_MEANS,
   type OperatorRow,
   type SealedOperator,
@@ -154,11 +154,16 @@ export async function setOperator(
 
 /** Somebody must be left who can add others, as long as there are any. */
 async function keepAnAdministrator(connection: Queryable, key: CredentialKey, name: string): Promise<void> {
-  const { rows } = await connection.query<OperatorRow>(LOCK_OPERATORS);
-  const others = rows.filter((row) => row.name !== name);
-  const isNeeded = rows.some((row) => row.name === name && administersAll(row));
-  if (isNeeded && others.length > 0 && !others.some((row) => administersAll(row) && isSealed(row, key)))
-    refuse('last_administrator', { name });
+  await connection.query(LOCK_OPERATORS);
+  // Read after the lock: a row that another change has just sealed must be seen with its seal.
+  const { rows } = await connection.query<OperatorRow>(LIST_OPERATORS);
+  const present = rows.filter(({ removed, isDemo }) => !removed && !isDemo);
+  const others = present.filter((row) => row.name !== name);
+  const isNeeded = present.some((row) => row.name === name && administersAll(row));
+  if (!isNeeded || others.length === 0) return;
+  for (const other of others)
+    if (administersAll(other) && (await isAsSealedLast(connection, key, other))) return;
+  refuse('last_administrator', { name });
 }
 
 /** For good: the name is not given to another. Whoever is signed in is signed out. Idempotent. */
@@ -179,7 +184,7 @@ export async function removeOperator(
 
 export async function listOperators(database: Queryable, key: CredentialKey): Promise<OperatorView[]> {
   const { rows } = await database.query<OperatorRow>(LIST_OPERATORS);
-  return rows.map((row) => viewOf(row, isSealed(row, key)));
+  return Promise.all(rows.map(async (row) => viewOf(row, await isAsSealedLast(database, key, row))));
 }
 
 /** Whether there are any: then whoever acts is one of them. */
@@ -196,17 +201,14 @@ export async function findActingOperator(
   const { rows } = await database.query<OperatorRow>(FIND_OPERATOR, [name]);
   const row = rows[0] ?? refuse('operator_not_found', { name });
   if (row.removed) refuse('operator_removed', { name });
-  // guard(operators: nobody who is not as it was sealed): if (key !== undefined && !isSealed(row, key)) refuse('operator_seal_broken', { name }); ⇒
-  if (key !== undefined && !isSealed(row, key)) refuse('operator_seal_broken', { name });
+  // guard(operators: nobody who is not as it was sealed): if (key !== undefined && !(await isAsSealedLast(database, key, row))) ⇒ if (key !== undefined && row.removed)
+  if (key !== undefined && !(await isAsSealedLast(database, key, row)))
+    refuse('operator_seal_broken', { name });
   return row;
 }
 
 function administersAll({ role, organisationId }: SealedOperator): boolean {
   return role === 'administrator' && organisationId === null;
-}
-
-function isSealed(row: OperatorRow, key: CredentialKey): boolean {
-  return isSealedOperator(key, row, row.seal);
 }
 
 function inWords(role: OperatorRole, organisation: number | null | undefined): string {

@@ -6,7 +6,7 @@ import { type CredentialKey, sameBytes } from '../organisations/users/credential
 import type { Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
 import {
-  isSealedOperator,
+  isAsSealedLast,
   isSealedSession,
   type OperatorRow,
   type SealedOperator,
@@ -120,7 +120,8 @@ export async function findSessionByTag(
   const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession]);
   const [row] = rows;
   if (row === undefined || row.removed) return undefined;
-  if (!isSealedOperator(key, row, row.seal) || !isSealedSession(key, row, row.sessionSeal)) return undefined;
+  if (!isSealedSession(key, row, row.sessionSeal) || !(await isAsSealedLast(database, key, row)))
+    return undefined;
   const { tag, stage, method, endsMs, notSeenLately, provedLately } = row;
   return { tag, stage, method, endsMs, seenLately: !notSeenLately, provedLately, operator: row };
 }

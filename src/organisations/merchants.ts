@@ -1,5 +1,5 @@
 // Merchants, for whom payments are: added, changed and listed by the operator. This room owns their table.
-import { type JournalAction, journal } from '../journal/journal.js';
+import type { JournalAction } from '../journal/journal.js';
 import { isCheckViolation, type Queryable, type Statement } from '../postgres/database.js';
 import { count, FLAG, ID, TEXT, TEXTS } from '../tasks/kinds.js';
 import { needed, nullable, optional, task } from '../tasks/task.js';
@@ -23,6 +23,7 @@ import {
   permitAcceptor,
   SIMULATOR,
 } from './routing/merchant-acquirers.js';
+import { journalMerchant, lockMerchant } from './sealed-merchant.js';
 
 export interface MerchantView {
   readonly id: MerchantId;
@@ -90,7 +91,7 @@ export async function addMerchant(
     categoryCode ?? null,
   ];
   try {
-    const added = await change(database, operator, 'merchant.added', ADD_MERCHANT, values, acceptor);
+    const added = await change(database, operator, 'merchant.added', ADD_MERCHANT, values, { acceptor });
     return added ?? refuse('organisation_not_found', { organisation });
   } catch (error) {
     throw refusalOfLive(error) ?? error;
@@ -120,7 +121,8 @@ export async function setMerchant(
     terminals ?? null,
     categoryCode ?? null,
   ];
-  const changed = await change(database, operator, 'merchant.changed', SET_MERCHANT, values, acceptor);
+  const about = { merchant, acceptor };
+  const changed = await change(database, operator, 'merchant.changed', SET_MERCHANT, values, about);
   return changed ?? refuse('merchant_not_found', { merchant });
 }
 
@@ -149,7 +151,8 @@ async function suspension(
   isSuspended: boolean,
 ): Promise<MerchantView> {
   const action = isSuspended ? 'merchant.suspended' : 'merchant.resumed';
-  const changed = await change(database, operator, action, SUSPEND_MERCHANT, [merchant, isSuspended], {});
+  const values = [merchant, isSuspended];
+  const changed = await change(database, operator, action, SUSPEND_MERCHANT, values, { merchant });
   return changed ?? refuse('merchant_not_found', { merchant });
 }
 
@@ -177,16 +180,17 @@ function change(
   action: JournalAction,
   statement: Statement,
   values: readonly unknown[],
-  acceptor: AcceptorWish,
+  { merchant: earlier, acceptor = {} }: { readonly merchant?: number; readonly acceptor?: AcceptorWish },
 ): Promise<MerchantView | undefined> {
   return database.transaction(async (connection) => {
+    if (earlier !== undefined) await lockMerchant(connection, earlier);
     const { rows } = await connection.query<MerchantRow>(statement, values).catch(refusing);
     const merchant = rows[0] && viewOf(rows[0]);
     if (merchant === undefined) return undefined;
     // After it is written: what is refused is taken back with it.
     if (Object.values(acceptor).some((given) => given !== undefined))
       await checkAcquirer(connection, merchant);
-    const { id: merchantId, organisation: organisationId, mode, vault, cardDays } = merchant;
+    const { id, mode, vault, cardDays } = merchant;
     const detail = [
       mode,
       vault ? 'with vault' : 'without vault',
@@ -194,7 +198,7 @@ function change(
       ...(merchant.acquirer === null ? [] : [merchant.acquirer]),
       ...(merchant.acceptorId === undefined ? [] : [merchant.acceptorId]),
     ].join(', ');
-    await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
+    await journalMerchant(connection, { actor: operator, action, detail }, id);
     return merchant;
   });
 }

@@ -106,6 +106,12 @@ const REFUSALS = {
   checkpoint_of_another: 'the checkpoint in {path} was not signed by this installation',
   user_seal_broken:
     'the user {username} has a broken seal: somebody, or an earlier release, has changed it in the database',
+  acquirer_unprotected:
+    'the live link {acquirer} would go without TLS or without MAC keys: cards could be read on their way, or answers be made up',
+  subject_not_found:
+    'there is nothing called {subject}, and there never was; such names are merchant/17 and acquirer/visa',
+  subject_not_sealable: '{subject} cannot be sealed as it is: rights that were taken away would come back',
+  seal_broken: '{subject} is not as it was sealed ({misfit}): somebody has written to the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',
   permissions_empty: 'a user needs at least one permission',

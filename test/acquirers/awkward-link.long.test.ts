@@ -21,7 +21,7 @@ const link = new AwkwardLink(host);
 beforeAll(async () => {
   // Long enough for what is answered on a busy machine, and short enough to wait for what is not.
   gateway = await testGateway({ acquirers: [link], settings: { ACQUIRER_DEADLINE_MS: '5000' } });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'awkward'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'awkward'`);
   await vi.waitUntil(() => gateway.logged().includes('acquirer link open'), PATIENTLY);
 });
 afterAll(() => gateway.close());

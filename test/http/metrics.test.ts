@@ -17,7 +17,7 @@ const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer], settings: WEBHOOK_SETTINGS });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 2`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 2`);
 });
 afterAll(() => gateway.close());
 

@@ -9,8 +9,9 @@ import { addOperator } from '../../src/operators/operators.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import { addUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import type { OperatorRole } from '../../src/tasks/task.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
 import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -23,8 +24,8 @@ let dataDir: string;
 /** Merchants 1 and 2 are of organisations 1 and 2, with a user each. */
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 2 });
   dataDir = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir }, 2);
   const key = await credentialKeyOf(connection, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
   for (const organisation of [1, 2]) {
     await addOrganisation(connection, 'operator:test', `Organisation ${organisation}`);
@@ -144,6 +145,7 @@ const LINES: Readonly<Record<TaskName, string>> = {
   'keys rotate': 'keys rotate --merchant 1',
   'keys destroy': 'keys destroy --merchant 1 --version 1',
   'keys move': 'keys move',
+  'keys seal': 'keys seal merchant/1',
   'keys verify': 'keys verify --merchant 1',
   'keys status': 'keys status',
   'cards review': 'cards review --merchant 1',

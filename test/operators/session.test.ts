@@ -2,7 +2,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { removeOperator, setOperator } from '../../src/operators/operators.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { COOKIE_NAME, consoleClient, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
@@ -10,7 +11,7 @@ let gateway: TestGateway;
 let database: Database;
 beforeAll(async () => {
   gateway = await testGateway();
-  database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  database = operatorsDatabase(gateway);
 });
 afterAll(async () => {
   await database.close();

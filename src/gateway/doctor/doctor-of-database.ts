@@ -1,6 +1,9 @@
 // Checks on everything that gateways do in the database and may be late with.
 import { type ListedAcquirer, listAcquirers } from '../../acquirers/acquirer-tasks.js';
+import { verifySubjects } from '../../installation/subjects.js';
+import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
 import { verifyEndOfJournal } from '../../journal/journal-tasks.js';
+import { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database } from '../../postgres/database.js';
 import { missingMigrations } from '../../postgres/schema.js';
 import { openInstallationKey } from '../../vault/keys/installation-keys.js';
@@ -16,6 +19,7 @@ const HOUR = 3_600;
 const DAY = 86_400;
 const LAST_ID = 2_147_483_647;
 const CHAIN = 'journal’s chain';
+const SEALED_ROWS = 'sealed rows';
 const CHAIN_ENTRIES = 10_000;
 
 export async function examineDatabase(database: Database, settings: Settings): Promise<CheckResult[]> {
@@ -48,12 +52,14 @@ async function examineSealed(database: Database, settings: Settings): Promise<Ch
     return [
       ok('key of this database', 'opens what is sealed'),
       await examineChain(database, provider).catch((error: Error) => notChecked(CHAIN, error.message)),
+      await examineRows(database, provider).catch((error: Error) => notChecked(SEALED_ROWS, error.message)),
     ];
   } catch (error) {
     const { message } = error as Error;
     return [
       failure('key of this database', message, 'bring the right one: see docs/keys.md'),
       notChecked(CHAIN, 'it takes the key'),
+      notChecked(SEALED_ROWS, 'it takes the key'),
     ];
   }
 }
@@ -79,6 +85,20 @@ async function examineChain(database: Database, provider: KeyProvider): Promise<
   return ok(
     CHAIN,
     `the last ${entries} entries are whole${late}; \`tollgate journal verify\` looks at all of them`,
+  );
+}
+
+/** What directs cards and money, and who may do what. */
+async function examineRows(database: Database, provider: KeyProvider): Promise<CheckResult> {
+  setSigner(database, new EntrySigner(await openInstallationKey(database, provider, 'journal')));
+  const key = new CredentialKey(await openInstallationKey(database, provider, 'credentials'));
+  const { rows, problems } = await verifySubjects(database, key);
+  const [first] = problems;
+  if (first === undefined) return ok(SEALED_ROWS, `${rows} are as they were sealed`);
+  return failure(
+    SEALED_ROWS,
+    `${problems.length} of ${rows} are not as they were sealed, and not used; ${first.subject}: ${first.problem}`,
+    'find out who writes to the database; `tollgate keys verify` shows all, and docs/keys.md how to put them right',
   );
 }
 

@@ -42,7 +42,7 @@ export interface FigureParts {
   /** If spans are exported. */
   readonly spans: SpanExport | undefined;
   readonly logLinesDropped: () => number;
-  readonly brokenSeals: { readonly users: number };
+  readonly brokenSeals: () => { readonly users: number; readonly rows: number };
 }
 
 /** `stored`: includes the metrics from the database, which are the same for all processes. */
@@ -73,7 +73,8 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
     failedLogIns: one(failedLogIns.total),
     failedLogInsHeld: one(failedLogIns.totalHeld),
     brokenSeals: [
-      [['user'], brokenSeals.users],
+      [['user'], brokenSeals().users],
+      [['row'], brokenSeals().rows],
       [['vault'], vault.brokenSeals.count],
     ],
   };

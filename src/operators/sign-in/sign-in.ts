@@ -6,7 +6,7 @@ import type { Queryable } from '../../postgres/database.js';
 import { Refusal, refuse } from '../../values/refusal.js';
 import {
   changeOperator,
-  isSealedOperator,
+  isAsSealedLast,
   type OperatorRow,
   type Passkey,
   type SealedOperator,
@@ -141,7 +141,7 @@ export async function findByPasskey(
     JSON.stringify([{ id }]),
     id,
   ]);
-  const operator = rows.find((row) => maySignIn(row, key));
+  const operator = await whoMaySignIn(database, key, rows);
   const passkey = operator?.passkeys.find((each) => each.id === id);
   return operator && passkey && { operator, passkey, counter: operator.counter };
 }
@@ -184,9 +184,8 @@ export async function signInByProvider(
   { subject, name }: ProvidersWord,
   visitor: Visitor,
 ): Promise<string> {
-  const bound = (await database.query<OperatorRow>(FIND_BY_SUBJECT, [subject])).rows.find((row) =>
-    maySignIn(row, key),
-  );
+  const { rows } = await database.query<OperatorRow>(FIND_BY_SUBJECT, [subject]);
+  const bound = await whoMaySignIn(database, key, rows);
   const operator = bound ?? (name === undefined ? undefined : await findOperator(database, key, name));
   if (operator === undefined || (bound === undefined && operator.providerSubject !== null)) {
     await journalFailure(database, operator, 'provider');
@@ -269,9 +268,14 @@ async function findOperator(
   name: string,
 ): Promise<SealedOperator | undefined> {
   const { rows } = await database.query<OperatorRow>(FIND_OPERATOR, [name]);
-  return rows.find((row) => maySignIn(row, key));
+  return whoMaySignIn(database, key, rows);
 }
 
-function maySignIn(row: OperatorRow, key: CredentialKey): boolean {
-  return !row.removed && isSealedOperator(key, row, row.seal);
+async function whoMaySignIn<Row extends OperatorRow>(
+  database: Queryable,
+  key: CredentialKey,
+  rows: readonly Row[],
+): Promise<Row | undefined> {
+  for (const row of rows) if (!row.removed && (await isAsSealedLast(database, key, row))) return row;
+  return undefined;
 }

@@ -1,14 +1,16 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two, and what it takes to be one of them.
+import { fitNow, sealToRead } from '../../journal/seals.js';
 import type { PluginSettings } from '../../plugins/contract.js';
 import { Batcher } from '../../postgres/batches.js';
-import type { Database } from '../../postgres/database.js';
+import type { Database, Queryable } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { Networks } from '../../values/network.js';
+import { rowOfMerchant, type SealedMerchant } from '../sealed-merchant.js';
 import { FIND_SECRETS, FIND_USERS, USERNAMES } from './callers.sql.js';
 import { isAdmitted, type ShownCertificate } from './client-certificate.js';
-import { type CredentialKey, type SealedUser, sameBytes } from './credentials.js';
+import { type CredentialKey, journalledUser, type SealedUser, sameBytes } from './credentials.js';
 import { bitsOf } from './permissions.js';
 
 export interface Merchant {
@@ -20,11 +22,17 @@ export interface Merchant {
   readonly mode: Mode;
   /** The link for its cards; empty where it has none. */
   readonly acquirer: string | null;
-  /** Of the routes of its cards; empty where it has none. */
-  readonly routesVersion: number | null;
+  /** Of its routes, as the journal has sealed them; absent where it has none. */
+  readonly routes?: RoutesSeal | undefined;
   /** Nothing is created or changed for it. */
   readonly suspended: boolean;
   readonly plugins: PluginSettings;
+}
+
+/** Which routes a merchant has: the seal differs, where one version comes twice after a failover that has lost something. */
+export interface RoutesSeal {
+  readonly version: number;
+  readonly seal: string;
 }
 
 export interface Caller {
@@ -46,8 +54,6 @@ type BrokenSeal = 'not sealed' | 'changed';
 interface CallerReports {
   /** The row of a user is not as it was sealed: somebody has written it who is no operator. */
   readonly onBrokenSeal: (username: string, how: BrokenSeal) => void;
-  /** The row of a user is one that it was before: a failover has lost a change, or somebody has put it back. */
-  readonly onPutBack: (username: string) => void;
 }
 
 interface User {
@@ -76,8 +82,10 @@ interface Reading {
   readonly username: string;
 }
 
-interface UserRow extends Merchant, SealedUser {
+interface UserRow extends MerchantRow, SealedUser {
+  readonly name: string;
   readonly seal: Buffer | null;
+  readonly newest: Buffer | null;
 }
 
 /** After this a user is read again, while requests go on. */
@@ -181,8 +189,18 @@ export class Callers {
       this.#users.delete(username);
       return undefined;
     }
+    const fit = await fitNow(this.database, { ...journalledUser(first), newest: first.newest });
+    // guard(callers: nobody whose earlier row was put back): fit.kind === 'misfit' ⇒ fit.version < 0
+    if (fit.kind === 'misfit') {
+      this.#users.delete(username);
+      return undefined;
+    }
+    const merchants = new Map<number, Merchant>();
+    for (const row of rows) {
+      const merchant = await usableMerchant(this.database, row);
+      if (merchant !== undefined) merchants.set(merchant.id, merchant);
+    }
     const known = this.#users.get(username);
-    if (known !== undefined && first.version < known.version) this.reports.onPutBack(username);
     const { organisationId, assignedMerchantId, userId, permissions, fromAddresses, version } = first;
     const user = {
       caller: {
@@ -192,7 +210,7 @@ export class Callers {
         networks: fromAddresses.length === 0 ? undefined : Networks.read(fromAddresses.join(',')),
         organisationId,
         assignedMerchantId,
-        merchants: new Map(rows.map((row) => [row.id, merchantOf(row)])),
+        merchants,
       },
       // The same object as long as the same is required: proofs are compared with it at every request.
       required: known !== undefined && isSame(known.required, first) ? known.required : requiredOf(first),
@@ -221,20 +239,19 @@ export class Callers {
   }
 }
 
-function merchantOf(row: UserRow): Merchant {
-  const { id, vault, preauthorisationDays, cardDays, mode, acquirer, routesVersion, suspended, plugins } =
-    row;
-  return {
-    id,
-    vault,
-    preauthorisationDays,
-    cardDays,
-    mode,
-    acquirer,
-    routesVersion,
-    suspended,
-    plugins,
-  };
+/** A merchant as it is read for whoever acts for it. */
+export interface MerchantRow extends SealedMerchant {
+  readonly newestOfRoutes: Buffer | null;
+}
+
+/** Undefined if it is not as it was sealed: nobody acts for it then. */
+export async function usableMerchant(database: Queryable, row: MerchantRow): Promise<Merchant | undefined> {
+  const fit = await fitNow(database, rowOfMerchant(row));
+  // guard(directions: nobody acts for a merchant that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.version < 0
+  if (fit.kind === 'misfit') return undefined;
+  const { id, vault, preauthorisationDays, cardDays, mode, acquirer, suspended, plugins } = row;
+  const routes = await sealToRead(database, `routes/${id}`, row.newestOfRoutes);
+  return { id, vault, preauthorisationDays, cardDays, mode, acquirer, routes, suspended, plugins };
 }
 
 function forgetOldest(cache: Map<string, unknown>): void {

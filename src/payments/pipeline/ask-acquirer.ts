@@ -224,6 +224,7 @@ export class LinkChoice {
     const { routes, deadlineMs } = this.parts;
     const { organisationId } = caller;
     const table = routes.known(merchant) ?? (await routes.read(organisationId, merchant));
+    if (table === undefined) throw fault('no_acquirer', 'payment method');
     const payment = { cardType: number.type, bin: number.bin, currency };
     const names = table.linksFor(payment, merchant.acquirer);
     const chosen = this.#first(names, merchant, organisationId, performance.now() + deadlineMs);

@@ -124,7 +124,7 @@ export class Creation {
     const method = await openPaymentMethod(command, tokens);
     const cardType = method.kind === 'card' ? method.card.number.type : '';
     const paymentMethod = method.kind === 'card' ? 'creditcard' : 'bankaccount';
-    if (method.kind === 'card' && command.merchant.routesVersion !== null) {
+    if (method.kind === 'card' && command.merchant.routes !== undefined) {
       const { acquirer, others } = await choice.byRoutes(command, method.card);
       return { atMs, cardType, paymentMethod, acquirer, ...(others && { others }), ...command, method };
     }

@@ -8,7 +8,7 @@ import { signerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
 import { findActingOperator } from '../../operators/operators.js';
 import { databaseTime } from '../../operators/sessions.js';
-import type { Caller, Merchant } from '../../organisations/users/callers.js';
+import { type Caller, type MerchantRow, usableMerchant } from '../../organisations/users/callers.js';
 import { FIND_MERCHANT } from '../../organisations/users/callers.sql.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
 import { bitsOf, PERMISSIONS } from '../../organisations/users/permissions.js';
@@ -278,7 +278,8 @@ export async function callerOf(
   { organisationId, merchantId }: Transaction,
 ): Promise<Caller> {
   const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [operatorIn(operator)]);
-  const { rows: merchants } = await database.query<Merchant>(FIND_MERCHANT, [organisationId, merchantId]);
+  const { rows: found } = await database.query<MerchantRow>(FIND_MERCHANT, [organisationId, merchantId]);
+  const merchant = found[0] && (await usableMerchant(database, found[0]));
   return {
     username: operator,
     // Users have positive numbers. An account of the system has none: the journal names it.
@@ -287,6 +288,6 @@ export async function callerOf(
     networks: undefined,
     organisationId,
     assignedMerchantId: merchantId,
-    merchants: new Map(merchants.map((merchant) => [merchant.id, merchant])),
+    merchants: new Map(merchant && [[merchant.id, merchant]]),
   };
 }

@@ -10,8 +10,8 @@ const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer], settings: { ACQUIRER_DEADLINE_MS: '30000' } });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id IN (1, 2)`);
-  await gateway.sql(`UPDATE merchant SET acquirer = 'nowhere' WHERE id = 3`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id IN (1, 2)`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'nowhere' WHERE id = 3`);
 });
 afterAll(() => gateway.close());
 

@@ -113,8 +113,9 @@ test('not sent, and taken over by a resolver meanwhile → no other link is trie
     acquirers: [first],
     settings: { ACQUIRER_DEADLINE_MS: '30000', RESOLVER_INTERVAL_MS: '60000' },
   });
-  await alone.sql(`INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`);
-  await alone.sql('UPDATE merchant SET routes_version = 1 WHERE id = 1');
+  await alone.sqlSealed(
+    `INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`,
+  );
   const held = first.holdNextAnswer();
   const paying = alone.api.purchase();
   await held.asked;
@@ -136,8 +137,9 @@ test('not sent, and taken over by a resolver meanwhile → no other link is trie
 test('not sent, and the change of link cannot be stored → not tried, and it stays not sent', async () => {
   const first = new ScriptedAcquirer();
   const alone = await testGateway({ acquirers: [first] });
-  await alone.sql(`INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`);
-  await alone.sql('UPDATE merchant SET routes_version = 1 WHERE id = 1');
+  await alone.sqlSealed(
+    `INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`,
+  );
   await alone.sql(`
     CREATE FUNCTION keeps_its_link() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no disk'; END $$;
     CREATE TRIGGER keeps_its_link BEFORE UPDATE OF acquirer ON transaction
@@ -163,7 +165,7 @@ test('a refund whose target is decided on another link at that moment → not se
     acquirers: [first, second],
     settings: { ACQUIRER_DEADLINE_MS: '30000' },
   });
-  await alone.sql(`UPDATE merchant SET acquirer = 'first' WHERE id = 1`);
+  await alone.sqlSealed(`UPDATE merchant SET acquirer = 'first' WHERE id = 1`);
   const model = await alone.api.purchase({ amount: 100 });
   const held = first.holdNextAnswer();
   const paying = alone.api.purchase({ amount: 100 });

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addOperator } from '../../../src/operators/operators.js';
-import { Database } from '../../../src/postgres/database.js';
 import type { OperatorRole } from '../../../src/tasks/task.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import type { Json } from '../../../testkit/client.js';
 import { runHere } from '../../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../../testkit/commands.js';
@@ -14,7 +14,7 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   gateway = await testGateway();
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   const add = (name: string, role: OperatorRole, organisation?: number) =>
     addOperator(database, 'operator:test', gateway.credentialKey, 'http://127.0.0.1:8081', name, {
       role,
