@@ -187,6 +187,7 @@ function makeClearing({ databases, ledger, vault, registration }: PipelineParts)
     database: databases.background,
     files: new DirectDebitFiles(databases.background, vault.keys),
     bank: new SimulatedBank(ledger),
+    keys: vault.keys,
     clock,
     referenceOf,
   });

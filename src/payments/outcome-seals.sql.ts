@@ -1,6 +1,10 @@
+import type { Statement } from '../postgres/database.js';
+
 // The columns that the seals of outcomes are checked with.
 
-const MEMBERS = (t: string) => `'organisationId', ${t}.organisation_id, 'merchantId', ${t}.merchant_id, 'audit', ${t}.audit,
+const MEMBERS = (
+  t: string,
+) => `'organisationId', ${t}.organisation_id, 'merchantId', ${t}.merchant_id, 'audit', ${t}.audit,
         'transactionType', ${t}.transaction_type, 'targetAudit', ${t}.target_audit, 'correlationId', ${t}.correlation_id,
         'amountCents', ${t}.amount_cents, 'currency', ${t}.currency, 'acquirer', ${t}.acquirer, 'status', ${t}.status,
         'gatewayStatusCode', ${t}.gateway_status_code, 'responseCode', ${t}.response_code,
@@ -14,11 +18,33 @@ export const storedOutcome = (t: string) => `json_build_object(${MEMBERS(t)})`;
 export const storedOutcomes = (t: string) =>
   `coalesce(json_agg(json_build_object(${MEMBERS(t)})), '[]'::json)`;
 
-/** Everything that was ever asked of the row `target`. */
-export const OPERATIONS_ON_TARGET = `(SELECT ${storedOutcomes('operation')} FROM transaction operation
-        WHERE operation.organisation_id = target.organisation_id AND operation.merchant_id = target.merchant_id
-          AND operation.target_audit = target.audit)`;
+/** A transaction ($1, $2), and everything that was ever asked of it. */
+export const TARGET_AND_OPERATIONS: Statement = {
+  name: 'target-and-operations',
+  text: `
+    SELECT ${storedOutcome('target')} AS target, (
+      SELECT ${storedOutcomes('operation')} FROM transaction operation
+      WHERE operation.organisation_id = $1 AND operation.merchant_id = target.merchant_id AND operation.target_audit = $2
+    ) AS operations
+    FROM transaction target WHERE target.organisation_id = $1 AND target.audit = $2`,
+};
 
-/** The columns that an outcome's seal is bound to, for parts of a statement that hand rows on. */
-export const OUTCOME_COLUMNS = `organisation_id, merchant_id, audit, transaction_type, target_audit, correlation_id, amount_cents, currency,
-        acquirer, status, gateway_status_code, response_code, authorisation_code, preauthorisation_code, outcome_seal`;
+/** A page of a merchant's ($1, $2) transactions, with what their counters say, and what the operations on them do. */
+export const OUTCOMES_TO_VERIFY: Statement = {
+  name: 'outcomes-to-verify',
+  text: `
+    SELECT ${storedOutcome('t')} AS stored, t.refunded_cents AS "refundedCents", t.completed_by IS NOT NULL AS completed,
+      t.voided_by IS NOT NULL AS voided, coalesce(live.refunds, 0)::bigint AS refunds, coalesce(live.completions, 0)::integer AS completions,
+      coalesce(live.voids, 0)::integer AS voids
+    FROM (SELECT * FROM transaction
+      WHERE organisation_id = $1 AND merchant_id = $2 AND audit > $3 ORDER BY audit LIMIT $4) t
+    LEFT JOIN LATERAL (
+      SELECT sum(o.amount_cents) FILTER (WHERE o.transaction_type = 'refund') AS refunds,
+        count(*) FILTER (WHERE o.transaction_type = 'completion') AS completions,
+        count(*) FILTER (WHERE o.transaction_type = 'void') AS voids
+      FROM transaction o
+      WHERE o.organisation_id = $1 AND o.merchant_id = $2 AND o.target_audit = t.audit
+        AND o.status IN ('unknown', 'pending', 'approved')
+    ) live ON true
+    ORDER BY t.audit`,
+};

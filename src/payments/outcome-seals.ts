@@ -1,9 +1,17 @@
 // Whether a decided transaction is as the gateway has decided it. Commit B seals each outcome under a key that is not in the database: an
 // outcome that was changed there is not acted on, and not shown as one.
 import type { Prepared } from '../acquirers/contract.js';
+import type { Queryable } from '../postgres/database.js';
 import type { Audit } from '../values/ids.js';
 import type { DataKeys, Place } from '../vault/keys/keys.js';
-import { attestedWords, type DecidedIntent, outcomeWords, type SealedOutcome, type StoredOutcome } from './transaction.js';
+import { TARGET_AND_OPERATIONS } from './outcome-seals.sql.js';
+import {
+  attestedWords,
+  type DecidedIntent,
+  outcomeWords,
+  type SealedOutcome,
+  type StoredOutcome,
+} from './transaction.js';
 
 export function outcomeSealOf(
   keys: DataKeys,
@@ -22,6 +30,32 @@ export async function isAsDecided(keys: DataKeys, stored: StoredOutcome): Promis
   if (outcomeSeal === null) return false;
   // guard(seal of an outcome: has to fit): keys.hasAttested(outcomeWords(stored, stored), Buffer.from(outcomeSeal, 'base64')) ⇒ true
   return keys.hasAttested(outcomeWords(stored, stored), Buffer.from(outcomeSeal, 'base64'));
+}
+
+/** What a transaction that is decided already becomes: direct debits clear, and come back. */
+interface Next {
+  readonly stored: StoredOutcome;
+  readonly next: SealedOutcome;
+}
+
+/** With the seals of what they become. Those that somebody has changed are reported, and not sealed. */
+export async function sealedNext<Each extends Next>(
+  keys: DataKeys,
+  all: readonly Each[],
+): Promise<{ sealed: (Each & { readonly outcomeSeal: Buffer })[]; changed: Each[] }> {
+  const sealed = [];
+  const changed = [];
+  for (const each of all) {
+    const { stored, next } = each;
+    // guard(direct debit: what was changed neither clears nor comes back): await isAsDecided(keys, stored) ⇒ true
+    if (await isAsDecided(keys, stored)) {
+      sealed.push({ ...each, outcomeSeal: await outcomeSealOf(keys, stored, next) });
+    } else {
+      keys.broken(outcomePlace(stored));
+      changed.push(each);
+    }
+  }
+  return { sealed, changed };
 }
 
 /** An operation on an earlier transaction, as its row says, with what was attested when it was asked for. */
@@ -61,6 +95,15 @@ export interface OnTarget {
   readonly target: StoredOutcome;
   /** May have the operation itself. */
   readonly operations: readonly StoredOutcome[];
+}
+
+/** A target and what was ever asked of it, as they are now. */
+export async function targetAndOperations(
+  database: Queryable,
+  { organisationId, targetAudit }: Pick<StoredOutcome, 'organisationId' | 'targetAudit'>,
+): Promise<Pick<OnTarget, 'target' | 'operations'> | undefined> {
+  type Row = Pick<OnTarget, 'target' | 'operations'>;
+  return (await database.query<Row>(TARGET_AND_OPERATIONS, [organisationId, targetAudit])).rows[0];
 }
 
 /**

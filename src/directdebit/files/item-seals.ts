@@ -59,8 +59,16 @@ export class ItemSeals {
   /** A payment's amount is part of the seal of its account. What is asked of an earlier one was attested. */
   async #isAsAsked(owner: SealOwner, item: SealedItem): Promise<boolean> {
     const { organisationId, merchantId } = owner;
-    const { audit, targetAudit, transactionType, amountCents, currency, prepared, attestation, accountAudit } =
-      item;
+    const {
+      audit,
+      targetAudit,
+      transactionType,
+      amountCents,
+      currency,
+      prepared,
+      attestation,
+      accountAudit,
+    } = item;
     // guard(direct debit: from the account that was given): if (accountAudit !== (targetAudit ?? audit)) return false; ⇒
     if (accountAudit !== (targetAudit ?? audit)) return false;
     if (targetAudit === null) return true;

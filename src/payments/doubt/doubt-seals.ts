@@ -4,10 +4,9 @@ import type { Prepared } from '../../acquirers/contract.js';
 import { openSignerOf, type SignedEntry } from '../../journal/entry-signer.js';
 import type { Database } from '../../postgres/database.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
-import { findUnsound, isAsAsked, isAsDecided, outcomePlace } from '../outcome-seals.js';
-import type { Orders } from '../pipeline/ask-acquirer.js';
-import { GATEWAY_STATUS, paymentDetailsPlace, type PaymentSeal, type StoredOutcome } from '../transaction.js';
-import { REVERSALS_BEGUN } from './resolver.sql.js';
+import { findUnsound, isAsAsked, isAsDecided, outcomePlace, targetAndOperations } from '../outcome-seals.js';
+import { GATEWAY_STATUS, type PaymentSeal, paymentDetailsPlace, type StoredOutcome } from '../transaction.js';
+import { REVERSALS_BEGUN, REVERSED_BEFORE } from './resolver.sql.js';
 
 /** The row of a transaction, with everything that was sealed of it. */
 export interface ClaimedRow {
@@ -19,6 +18,8 @@ export interface ClaimedRow {
   readonly paymentMethod: PaymentSeal['paymentMethod'];
 }
 
+type DoubtRow = ClaimedRow & { readonly reversing: boolean };
+
 /** Also the target, which a void turns into `voided`. */
 type Checked = { readonly isSound: false } | { readonly isSound: true; readonly target?: StoredOutcome };
 
@@ -27,23 +28,37 @@ const UNSOUND: Checked = { isSound: false };
 interface DoubtSealsParts {
   readonly database: Database;
   readonly keys: DataKeys;
-  readonly orders: Pick<Orders, 'targetOf'>;
 }
 
 export class DoubtSeals {
   constructor(private readonly parts: DoubtSealsParts) {}
 
   /** Whether the transaction is in doubt, and its link may be asked about it. What is not sound is reported. */
-  async check(row: ClaimedRow & { readonly reversing: boolean }): Promise<Checked> {
+  async check(row: DoubtRow): Promise<Checked> {
+    const checked = await this.#checked(row);
+    if (!checked.isSound) this.parts.keys.broken(outcomePlace(row.stored));
+    return checked;
+  }
+
+  /** The same of the row as it is now, which may be decided by now. Reports nothing. */
+  async isStillSound({ organisationId, audit }: StoredOutcome): Promise<boolean> {
+    const { database, keys } = this.parts;
+    const { rows } = await database.query<DoubtRow>(REVERSED_BEFORE, [organisationId, audit]);
+    const [row] = rows;
+    if (row === undefined) return false;
+    return row.stored.status === 'unknown'
+      ? (await this.#checked(row)).isSound
+      : isAsDecided(keys, row.stored);
+  }
+
+  async #checked(row: DoubtRow): Promise<Checked> {
     const { keys } = this.parts;
     const { stored } = row;
     // guard(doubt: what has an outcome is not in doubt): isAsDecided(keys, stored) ⇒ (stored.status === 'unknown')
     const inDoubt = stored.status === 'unknown' && (await isAsDecided(keys, stored));
     // guard(reversal: only of what the journal says is being reversed): row.reversing === (await this.#hasBegun(stored)) ⇒ true
     const asJournalled = row.reversing === (await this.#hasBegun(stored));
-    const claimed = inDoubt && asJournalled ? await this.#asClaimed(row) : UNSOUND;
-    if (!claimed.isSound) keys.broken(outcomePlace(stored));
-    return claimed;
+    return inDoubt && asJournalled ? this.#asClaimed(row) : UNSOUND;
   }
 
   /** Whether a transaction whose reversal the acquirer did not heed may be reversed again. */
@@ -60,7 +75,7 @@ export class DoubtSeals {
 
   /** The link, the amount, the target and what the link has prepared. The card stays sealed to whoever asks. */
   async #asClaimed({ stored, prepared, attestation, keyVersion, sealed, paymentMethod }: ClaimedRow) {
-    const { keys, orders } = this.parts;
+    const { database, keys } = this.parts;
     const { targetAudit, transactionType } = stored;
     if (targetAudit === null || targetAudit === undefined) {
       const place = paymentDetailsPlace(stored, { ...stored, paymentMethod, prepared });
@@ -70,7 +85,7 @@ export class DoubtSeals {
     }
     // guard(doubt: an operation is as it was asked for): isAsAsked(keys, { ...stored, targetAudit, prepared, attestation }) ⇒ true
     const isAsked = await isAsAsked(keys, { ...stored, targetAudit, prepared, attestation });
-    const found = isAsked ? await orders.targetOf({ ...stored, targetAudit }) : undefined;
+    const found = isAsked ? await targetAndOperations(database, stored) : undefined;
     if (found === undefined) return UNSOUND;
     const operation = transactionType as 'completion' | 'refund' | 'void';
     // What is being reversed, or was, takes nothing from its target: only the target itself has to be right.

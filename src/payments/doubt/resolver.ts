@@ -1,10 +1,6 @@
 // The resolver: finds out the outcome of every transaction in doubt, and never gives up. Any number of processes may run it. It
 // also takes over the transactions of dead processes, and repeats a reversal when the acquirer approves after it.
-import {
-  inquireUnderDeadline,
-  type MoneyOperation,
-  reverseUnderDeadline,
-} from '../../acquirers/contract.js';
+import { inquireUnderDeadline, type MoneyOperation, reverseUnderDeadline } from '../../acquirers/contract.js';
 import {
   postponeReversalAgain,
   type ReversedAgain,
@@ -421,8 +417,7 @@ class RepeatedReversals {
 
   async #postpone(again: ReversedAgain, longMs?: number): Promise<void> {
     const { database, firstPauseMs, longestPauseMs } = this.parts;
-    const pauseMs =
-      longMs ?? Math.min(firstPauseMs * 2 ** Math.min(again.attempt - 1, 30), longestPauseMs);
+    const pauseMs = longMs ?? Math.min(firstPauseMs * 2 ** Math.min(again.attempt - 1, 30), longestPauseMs);
     await postponeReversalAgain(database, again, pauseMs);
   }
 }

@@ -6,8 +6,8 @@ import { fault } from '../../values/faults.js';
 import type { Histogram } from '../../values/histogram.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
-import type { BatchOptions } from '../pipeline/claim.js';
 import { isAsDecided, outcomePlace } from '../outcome-seals.js';
+import type { BatchOptions } from '../pipeline/claim.js';
 import type { StoredOutcome, Transaction } from '../transaction.js';
 import {
   AUDITS,
@@ -110,7 +110,9 @@ export class Lookup {
     audit: Audit,
     merchantIds: readonly number[],
   ): Promise<Transaction | undefined> {
-    return this.#asDecided(promised(await this.#provenByAudit.submit({ organisationId, audit, merchantIds })));
+    return this.#asDecided(
+      promised(await this.#provenByAudit.submit({ organisationId, audit, merchantIds })),
+    );
   }
 
   /** Where there is none, that says nothing yet: see `SearchFence`. That its outcome is open is certain. */

@@ -3,7 +3,7 @@ import { bytes, columns, integer, json, optionalBytes, text } from '../../postgr
 import type { Statement } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { PAYMENT_SEAL } from '../cards/payment-details.sql.js';
-import { OPERATIONS_ON_TARGET, storedOutcome } from '../outcome-seals.sql.js';
+import { storedOutcome } from '../outcome-seals.sql.js';
 import type { JournalledMove } from '../transaction.js';
 
 export const STORED_TARGET: Statement = {
@@ -13,14 +13,6 @@ export const STORED_TARGET: Statement = {
       payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed,
       CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod", ${storedOutcome('t')} AS stored
     FROM transaction t WHERE organisation_id = $1 AND audit = $2`,
-};
-
-/** The transaction ($1, $2), and everything that was asked of it. */
-export const TARGET_AND_OPERATIONS: Statement = {
-  name: 'target-and-operations',
-  text: `
-    SELECT ${storedOutcome('target')} AS target, ${OPERATIONS_ON_TARGET} AS operations
-    FROM transaction target WHERE target.organisation_id = $1 AND target.audit = $2`,
 };
 
 /** A void leads back to a refund, a refund to a completion, a completion to the preauthorisation whose row holds the card. */

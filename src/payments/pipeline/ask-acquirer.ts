@@ -31,7 +31,7 @@ import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
 import { bankSecrets, cardFromSecrets, cardSecrets } from '../../vault/account.js';
 import { type DataKeys, seal } from '../../vault/keys/keys.js';
 import type { LateAnswers } from '../doubt/late-answers.js';
-import { findUnsound, isAsAsked, isAsDecided, outcomePlace } from '../outcome-seals.js';
+import { findUnsound, isAsAsked, isAsDecided, outcomePlace, targetAndOperations } from '../outcome-seals.js';
 import {
   type AcquirerReference,
   type DecidedIntent,
@@ -43,15 +43,7 @@ import {
   type StoredOutcome,
 } from '../transaction.js';
 import type { TransactionFigures } from '../transaction-figures.js';
-import {
-  ASKED,
-  BANKS,
-  MOVES,
-  REROUTE,
-  SEALED_CARD,
-  STORED_TARGET,
-  TARGET_AND_OPERATIONS,
-} from './ask-acquirer.sql.js';
+import { ASKED, BANKS, MOVES, REROUTE, SEALED_CARD, STORED_TARGET } from './ask-acquirer.sql.js';
 import type { Capacity, LinkPlace } from './capacity.js';
 import type { BatchOptions, TargetedIntent } from './claim.js';
 import type { DirectCommand, PaymentMethod } from './command.js';
@@ -400,7 +392,11 @@ export class Orders {
       return isAsAsked(keys, { ...stored, targetAudit: stored.targetAudit, prepared, attestation });
     // Where the card is destroyed, nothing can be sent.
     if (sealed === null || keyVersion === null) return true;
-    return keys.opens(paymentDetailsPlace(stored, { ...stored, paymentMethod, prepared }), keyVersion, sealed);
+    return keys.opens(
+      paymentDetailsPlace(stored, { ...stored, paymentMethod, prepared }),
+      keyVersion,
+      sealed,
+    );
   }
 
   /** The card or account of a payment that has not been sent, sealed for another link than the one it was claimed for. */
@@ -414,21 +410,14 @@ export class Orders {
     return sealedMethod(this.parts.keys, { ...intent, acquirer, prepared }, order.method);
   }
 
-  /** A target and what was asked of it, read again. */
-  async targetOf({ organisationId, targetAudit }: Pick<Intent, 'organisationId' | 'targetAudit'>) {
-    const { database } = this.parts;
-    type Row = Pick<TargetedIntent, 'target' | 'operations'>;
-    return (await database.query<Row>(TARGET_AND_OPERATIONS, [organisationId, targetAudit])).rows[0];
-  }
-
   /**
    * Whether an operation on an earlier transaction may be sent. Its claim saw what was asked of the target a moment before it had
    * the target for itself, so whatever looks wrong is looked at again. What is wrong is reported.
    */
   async isSound(intent: TargetedIntent): Promise<boolean> {
-    const { keys } = this.parts;
+    const { database, keys } = this.parts;
     if ((await findUnsound(keys, intent)) === undefined) return true;
-    const now = await this.targetOf(intent);
+    const now = await targetAndOperations(database, intent);
     const unsound = now && (await findUnsound(keys, { ...intent, ...now }));
     if (unsound === undefined) return now !== undefined;
     keys.broken(outcomePlace(unsound));

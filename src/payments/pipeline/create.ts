@@ -23,12 +23,7 @@ import {
   refundableFromMs,
   voidable,
 } from '../target-rules.js';
-import {
-  attestedWords,
-  type DirectClaim,
-  type Intent,
-  type Transaction,
-} from '../transaction.js';
+import { attestedWords, type DirectClaim, type Intent, type Transaction } from '../transaction.js';
 import {
   type Asking,
   type Claimed,

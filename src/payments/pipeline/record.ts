@@ -107,12 +107,7 @@ export class Records {
   }
 
   /** Stores the outcome of a transaction in doubt, with its journal entry. False if another attempt has decided, or will. */
-  async resolve(
-    intent: Undecided,
-    outcome: Outcome,
-    attempt: number,
-    detail: string,
-  ): Promise<boolean> {
+  async resolve(intent: Undecided, outcome: Outcome, attempt: number, detail: string): Promise<boolean> {
     const { organisationId } = intent;
     const entry = {
       actor: 'gateway:resolver',
