@@ -1,7 +1,7 @@
 // Transactions set up by SQL, with the seals that the gateway would have given them.
 
 import { outcomeSealOf } from '../src/payments/outcome-seals.js';
-import { storedOutcome } from '../src/payments/outcome-seals.sql.js';
+import { OUTCOME } from '../src/payments/outcome-seals.sql.js';
 import { attestedWords, paymentDetailsPlace, type StoredOutcome } from '../src/payments/transaction.js';
 import type { Database } from '../src/postgres/database.js';
 import type { Audit } from '../src/values/ids.js';
@@ -21,7 +21,7 @@ interface Row {
 const ROWS = (where: string) => ({
   name: '',
   text: `
-    SELECT ${storedOutcome('t')} AS stored, t.prepared, t.attestation IS NOT NULL AS attested,
+    SELECT ${OUTCOME} AS stored, t.prepared, t.attestation IS NOT NULL AS attested,
       t.payment_details_key_version AS "keyVersion", t.payment_details_sealed AS sealed,
       CASE WHEN t.bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod"
     FROM transaction t WHERE ${where} ORDER BY t.audit`,

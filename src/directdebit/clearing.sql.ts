@@ -1,4 +1,4 @@
-import { storedOutcome } from '../payments/outcome-seals.sql.js';
+import { OUTCOME } from '../payments/outcome-seals.sql.js';
 import { APPROVE_CLEARED } from '../payments/status.sql.js';
 import { bytes, columns, integer } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
@@ -32,13 +32,13 @@ export const DUE_TO_RETURN: Statement = {
   name: 'due-to-return',
   text: `
     SELECT i.organisation_id AS "organisationId", i.audit, i.simulated_return AS code,
-      t.transaction_type AS "transactionType", ${storedOutcome('t')} AS stored
+      t.transaction_type AS "transactionType", ${OUTCOME} AS stored
     FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
     WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
     ORDER BY i.next_at, i.audit LIMIT $2`,
   spread: `
     SELECT i.organisation_id AS "organisationId", i.audit, i.simulated_return AS code,
-      t.transaction_type AS "transactionType", ${storedOutcome('t')} AS stored
+      t.transaction_type AS "transactionType", ${OUTCOME} AS stored
     FROM directdebit_item i CROSS JOIN LATERAL transactions_at(ARRAY[i.organisation_id], ARRAY[i.audit]) t
     WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
     ORDER BY i.next_at, i.audit LIMIT $2`,
@@ -64,7 +64,7 @@ export const DUE_TO_CLEAR: Statement = {
 export const OUTCOMES_OF_ITEMS: Statement = {
   name: 'outcomes-of-items',
   text: `
-    SELECT ${storedOutcome('t')} AS stored FROM transaction t
+    SELECT ${OUTCOME} AS stored FROM transaction t
     WHERE t.organisation_id = $1 AND t.audit = ANY ($2::integer[])`,
 };
 

@@ -1,39 +1,31 @@
+// The columns that the seals of outcomes are checked with.
 import type { Statement } from '../postgres/database.js';
 
-// The columns that the seals of outcomes are checked with.
+/** A row `t` of `transaction` as `StoredOutcome`, in one column. */
+export const OUTCOME = `json_build_object('organisationId', t.organisation_id, 'merchantId', t.merchant_id, 'audit', t.audit,
+        'transactionType', t.transaction_type, 'targetAudit', t.target_audit, 'correlationId', t.correlation_id,
+        'amountCents', t.amount_cents, 'currency', t.currency, 'acquirer', t.acquirer, 'status', t.status,
+        'gatewayStatusCode', t.gateway_status_code, 'responseCode', t.response_code, 'authorisationCode', t.authorisation_code,
+        'preauthorisationCode', t.preauthorisation_code, 'outcomeSeal', encode(t.outcome_seal, 'base64'))`;
 
-const MEMBERS = (
-  t: string,
-) => `'organisationId', ${t}.organisation_id, 'merchantId', ${t}.merchant_id, 'audit', ${t}.audit,
-        'transactionType', ${t}.transaction_type, 'targetAudit', ${t}.target_audit, 'correlationId', ${t}.correlation_id,
-        'amountCents', ${t}.amount_cents, 'currency', ${t}.currency, 'acquirer', ${t}.acquirer, 'status', ${t}.status,
-        'gatewayStatusCode', ${t}.gateway_status_code, 'responseCode', ${t}.response_code,
-        'authorisationCode', ${t}.authorisation_code, 'preauthorisationCode', ${t}.preauthorisation_code,
-        'outcomeSeal', encode(${t}.outcome_seal, 'base64')`;
+/** Of several rows. Empty if there are none. */
+export const OUTCOMES = `coalesce(json_agg(${OUTCOME}), '[]'::json)`;
 
-/** A transaction as `StoredOutcome`, in one column. */
-export const storedOutcome = (t: string) => `json_build_object(${MEMBERS(t)})`;
-
-/** Several of them. Empty if there are none. */
-export const storedOutcomes = (t: string) =>
-  `coalesce(json_agg(json_build_object(${MEMBERS(t)})), '[]'::json)`;
-
-/** A transaction ($1, $2), and everything that was ever asked of it. */
+/** A transaction ($1, $2) of a merchant ($3), and everything that was ever asked of it. */
 export const TARGET_AND_OPERATIONS: Statement = {
   name: 'target-and-operations',
   text: `
-    SELECT ${storedOutcome('target')} AS target, (
-      SELECT ${storedOutcomes('operation')} FROM transaction operation
-      WHERE operation.organisation_id = $1 AND operation.merchant_id = target.merchant_id AND operation.target_audit = $2
+    SELECT ${OUTCOME} AS target, (
+      SELECT ${OUTCOMES} FROM transaction t WHERE t.organisation_id = $1 AND t.merchant_id = $3 AND t.target_audit = $2
     ) AS operations
-    FROM transaction target WHERE target.organisation_id = $1 AND target.audit = $2`,
+    FROM transaction t WHERE t.organisation_id = $1 AND t.merchant_id = $3 AND t.audit = $2`,
 };
 
 /** A page of a merchant's ($1, $2) transactions, with what their counters say, and what the operations on them do. */
 export const OUTCOMES_TO_VERIFY: Statement = {
   name: 'outcomes-to-verify',
   text: `
-    SELECT ${storedOutcome('t')} AS stored, t.refunded_cents AS "refundedCents", t.completed_by IS NOT NULL AS completed,
+    SELECT ${OUTCOME} AS stored, t.refunded_cents AS "refundedCents", t.completed_by IS NOT NULL AS completed,
       t.voided_by IS NOT NULL AS voided, coalesce(live.refunds, 0)::bigint AS refunds, coalesce(live.completions, 0)::integer AS completions,
       coalesce(live.voids, 0)::integer AS voids
     FROM (SELECT * FROM transaction

@@ -100,10 +100,15 @@ export interface OnTarget {
 /** A target and what was ever asked of it, as they are now. */
 export async function targetAndOperations(
   database: Queryable,
-  { organisationId, targetAudit }: Pick<StoredOutcome, 'organisationId' | 'targetAudit'>,
+  {
+    organisationId,
+    merchantId,
+    targetAudit,
+  }: Pick<StoredOutcome, 'organisationId' | 'merchantId' | 'targetAudit'>,
 ): Promise<Pick<OnTarget, 'target' | 'operations'> | undefined> {
   type Row = Pick<OnTarget, 'target' | 'operations'>;
-  return (await database.query<Row>(TARGET_AND_OPERATIONS, [organisationId, targetAudit])).rows[0];
+  return (await database.query<Row>(TARGET_AND_OPERATIONS, [organisationId, targetAudit, merchantId]))
+    .rows[0];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { columns, integer, optionalBytes, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
-import { storedOutcome } from './outcome-seals.sql.js';
-import type { Resealed } from './sealing.js';
+import { OUTCOME } from './outcome-seals.sql.js';
+import type { Resealed } from './transaction.js';
 
 /** One process at a time, until the end of the database transaction. */
 export const LOCK_SEALING: Statement = {
@@ -25,7 +25,7 @@ export const ORGANISATIONS_TO_SEAL: Statement = {
 export const PAGE_TO_SEAL: Statement = {
   name: 'page-to-seal',
   text: `
-    SELECT ${storedOutcome('t')} AS stored, t.prepared, t.attestation, t.payment_details_key_version AS "keyVersion",
+    SELECT ${OUTCOME} AS stored, t.prepared, t.attestation, t.payment_details_key_version AS "keyVersion",
       t.payment_details_sealed AS sealed, CASE WHEN t.bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod"
     FROM transaction t WHERE t.organisation_id = $1 AND t.audit > $2 ORDER BY t.audit LIMIT $3`,
 };

@@ -16,7 +16,13 @@ import {
   RESEALED,
   SEALINGS,
 } from './sealing.sql.js';
-import { attestedWords, type PaymentSeal, paymentDetailsPlace, type StoredOutcome } from './transaction.js';
+import {
+  attestedWords,
+  type PaymentSeal,
+  paymentDetailsPlace,
+  type Resealed,
+  type StoredOutcome,
+} from './transaction.js';
 
 interface Row {
   readonly stored: StoredOutcome;
@@ -25,13 +31,6 @@ interface Row {
   readonly keyVersion: number | null;
   readonly sealed: Buffer | null;
   readonly paymentMethod: PaymentSeal['paymentMethod'];
-}
-
-/** What is new of a row. */
-export interface Resealed extends Pick<Row, 'stored' | 'keyVersion'> {
-  readonly outcomeSeal?: Buffer | undefined;
-  readonly details?: Buffer | undefined;
-  readonly attested?: Buffer | undefined;
 }
 
 const PAGE = 500;

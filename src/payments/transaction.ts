@@ -410,3 +410,12 @@ export function outcomeWords(intent: DecidedIntent, outcome: SealedOutcome): str
   const answered = `${status}\n${gatewayStatusCode}\n${responseCode ?? ''}\n${authorisationCode ?? ''}\n${preauthorisationCode ?? ''}`;
   return `outcome\n${found}\n${paid}\n${answered}`;
 }
+
+/** What is new of a transaction of an earlier release, whose seals were bound to less. */
+export interface Resealed {
+  readonly stored: StoredOutcome;
+  readonly keyVersion: number | null;
+  readonly outcomeSeal?: Buffer | undefined;
+  readonly details?: Buffer | undefined;
+  readonly attested?: Buffer | undefined;
+}

@@ -1,6 +1,6 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
 import type { Statement } from '../../postgres/database.js';
-import { storedOutcome } from '../outcome-seals.sql.js';
+import { OUTCOME } from '../outcome-seals.sql.js';
 import { LEFT_BEHIND, LEFT_BEHIND_BY_ONE } from '../status.sql.js';
 
 // guard(taking: for as long as the lease nobody else takes it): 1 millisecond ⇒ 0 millisecond
@@ -20,7 +20,7 @@ const UNDECIDED = ` t.organisation_id = due.organisation_id AND t.audit = due.au
 
 const TAKEN = `t.organisation_id AS "organisationId", t.audit, t.merchant_id AS "merchantId",
       t.target_audit AS "targetAudit", t.amount_cents AS "amountCents", t.currency, t.acquirer,
-      t.transaction_type AS operation, t.prepared, t.resolve_attempts AS attempt, t.reversing, ${storedOutcome('t')} AS stored,
+      t.transaction_type AS operation, t.prepared, t.resolve_attempts AS attempt, t.reversing, ${OUTCOME} AS stored,
       t.attestation, t.payment_details_key_version AS "keyVersion", t.payment_details_sealed AS sealed,
       CASE WHEN t.bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod",
       round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs",

@@ -3,7 +3,7 @@ import { bytes, columns, integer, json, optionalBytes, text } from '../../postgr
 import type { Statement } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { PAYMENT_SEAL } from '../cards/payment-details.sql.js';
-import { storedOutcome } from '../outcome-seals.sql.js';
+import { OUTCOME } from '../outcome-seals.sql.js';
 import type { JournalledMove } from '../transaction.js';
 
 export const STORED_TARGET: Statement = {
@@ -11,7 +11,7 @@ export const STORED_TARGET: Statement = {
   text: `
     SELECT round(extract(epoch FROM created_at) * 1000)::bigint AS "atMs", prepared, attestation,
       payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed,
-      CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod", ${storedOutcome('t')} AS stored
+      CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod", ${OUTCOME} AS stored
     FROM transaction t WHERE organisation_id = $1 AND audit = $2`,
 };
 

@@ -1,5 +1,5 @@
 import type { Statement } from '../../postgres/database.js';
-import { storedOutcome } from '../outcome-seals.sql.js';
+import { OUTCOME } from '../outcome-seals.sql.js';
 import { DECIDE_DIRECT, DECIDE_TARGETED, DOUBTS, IN_DOUBT } from '../status.sql.js';
 
 /** Returns what was decided, and whether it was stored as answered. */
@@ -27,5 +27,5 @@ export const HAND_TO_RESOLVER: Statement = {
 
 export const STORED_OUTCOME: Statement = {
   name: 'stored-outcome',
-  text: `SELECT ${storedOutcome('t')} AS stored FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
+  text: `SELECT ${OUTCOME} AS stored FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
 };
