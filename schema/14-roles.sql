@@ -26,6 +26,18 @@ BEGIN
   -- guard(roles: operators remove no token): token, operator_request ⇒ operator_request
   REVOKE DELETE ON token, operator_request, settlement_difference, former_token_id FROM tollgate_application, tollgate_operator;
   REVOKE UPDATE, DELETE ON journal_block, settlement_entry FROM tollgate_application;
+  -- A transaction is never removed, and its amount, its type, its target and what it is called by never change.
+  -- guard(roles: nobody removes a transaction): REVOKE UPDATE, DELETE ON transaction ⇒ REVOKE UPDATE ON transaction
+  -- guard(roles: nobody changes the amount of a transaction): REVOKE UPDATE, DELETE ON transaction ⇒ REVOKE DELETE ON transaction
+  REVOKE UPDATE, DELETE ON transaction FROM tollgate_application, tollgate_operator;
+  GRANT UPDATE (refunded_cents, completed_cents, completed_by, voided_by, gateway_status_code, reversing, resolve_attempts,
+    resolve_at, voidable_until, settlement_date, status, acquirer, response_code, response_message, authorisation_code,
+    preauthorisation_code, payment_details_key_version, payment_details_sealed, decided_at, prepared, version, outcome_seal)
+    ON transaction TO tollgate_application;
+  GRANT UPDATE (refunded_cents, resolve_at, voidable_until, settlement_date, status, kvps, response_code, response_message,
+    authorisation_code, preauthorisation_code, payment_details_key_version, payment_details_sealed, decided_at, prepared, version,
+    attestation, archived_at, outcome_seal)
+    ON transaction TO tollgate_operator;
   -- What operators set is read by those who serve.
   -- guard(roles: who serves lets nobody in, and sends no money elsewhere): INSERT, UPDATE, DELETE ON gateway_user ⇒ DELETE ON gateway_user
   REVOKE INSERT, UPDATE, DELETE ON gateway_user, user_grant, acquirer, acquirer_terminal, route, merchant, surcharge_rule,

@@ -35,6 +35,7 @@ export const REAL_BANK: DirectEntryWish = {
 export interface BankDay {
   readonly folder: string;
   readonly database: Database;
+  readonly keys: DataKeys;
   setDirectEntry(merchant: number, change?: Partial<DirectEntryWish>): Promise<void>;
   /** The new file of waiting items; undefined if there are none. */
   export(merchant: number): Promise<DirectEntryFile | undefined>;
@@ -63,6 +64,7 @@ export function bankDayOf(gateway: TestGateway): BankDay {
   return {
     folder,
     database,
+    keys,
     save,
     setDirectEntry: async (merchant, change) => {
       await setDirectEntry(database, actor, merchant, { ...REAL_BANK, ...change });
@@ -77,7 +79,7 @@ export function bankDayOf(gateway: TestGateway): BankDay {
     importReturns: async (text, atMs) => {
       const nowMs = atMs ?? (await gatewayTime(database));
       const installation = await files.installation();
-      return importReturns(database, { installation, nowMs, actor, path: await save(text), progress });
+      return importReturns(database, { installation, keys, nowMs, actor, path: await save(text), progress });
     },
     tollgate: (...args) => runHere(args, { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: folder }),
     close: () => database.close(),

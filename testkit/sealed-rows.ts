@@ -32,7 +32,7 @@ const SEALED = `
   UNION ALL
   SELECT 'transaction', organisation_id, merchant_id, audit, payment_details_key_version, payment_details_sealed,
     json_build_object('audit', audit, 'transactionType', transaction_type, 'amountCents', amount_cents, 'currency', currency,
-      'paymentMethod', CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END)
+      'paymentMethod', CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END, 'acquirer', acquirer, 'prepared', prepared)
   FROM transaction
   WHERE payment_details_sealed IS NOT NULL
   ORDER BY 1, 2, 3, 4`;

@@ -9,7 +9,6 @@ import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
 import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
 import type { DoingWithKey, KeyProvider } from '../vault/keys/key-provider.js';
-import { DataKeys } from '../vault/keys/keys.js';
 import { type DirectEntryView, directEntryOf, setDirectEntry, showDirectEntry } from './direct-entry.js';
 import { DIRECT_DEBIT_FILES, DIRECT_DEBIT_STATUS } from './directdebit-tasks.sql.js';
 import { exportFile } from './files/export.js';
@@ -101,9 +100,10 @@ export async function importDirectDebitReturns(
   { path, progress = () => {} }: ImportWish,
 ): Promise<ImportResult> {
   const nowMs = await gatewayTime(database);
-  const files = new DirectDebitFiles(database, new DataKeys(database, provider));
-  const installation = await files.installation();
-  return importReturns(database, { installation, nowMs, actor, path, progress });
+  return withJournalledKeys(database, actor, provider, async (keys) => {
+    const installation = await new DirectDebitFiles(database, keys).installation();
+    return importReturns(database, { installation, keys, nowMs, actor, path, progress });
+  });
 }
 
 const MERCHANT = needed(ID, '--merchant <id>', 'the merchant', { names: 'merchants' });

@@ -8,9 +8,11 @@ import { checkEngine } from '../installation/distribution.js';
 import { sealWhatIsThere } from '../installation/subjects.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journalDeferredLostTime } from '../payments/processes/lost-time.js';
+import { sealTransactions } from '../payments/sealing.js';
 import { Database, isForbidden } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { isLoopback } from '../values/network.js';
+import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
 import { credentialKey, journalKey } from './callers.js';
 import { CertificateWatch, readCertificate } from './certificate-watch.js';
 import { ClosingStack } from './closing-stack.js';
@@ -232,6 +234,10 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     // One process creates the keys, if there are none yet.
     const provider = await openKeyProvider(settings, database);
     setSigner(database, new EntrySigner(await journalKey(database, provider)));
+    const transactions = await withJournalledKeys(database, 'gateway:start', provider, (keys) =>
+      sealTransactions(database, keys, 'gateway:start'),
+    );
+    if (transactions !== undefined && transactions > 0) log.info({ transactions }, 'transactions sealed');
     await journalDeferredLostTime(database);
     const key = await credentialKey(database, provider);
     const sealed = await sealWhatIsThere(database, 'gateway:start', key).catch(refuseWithoutRights);
@@ -249,7 +255,7 @@ function refuseWithoutRights(error: unknown): never {
 }
 
 async function within<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
-  const database = new Database(url, { maxConnections: 2, patient: true });
+  const database = new Database(url, { maxConnections: 3, patient: true });
   try {
     return await work(database);
   } finally {

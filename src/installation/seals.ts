@@ -6,6 +6,10 @@ import type { Misfit } from '../journal/seals.js';
 import { checkMerchant } from '../organisations/merchants.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { SEALED_PAYMENT_DETAILS } from '../payments/cards/payment-details.js';
+import { DoubtSeals } from '../payments/doubt/doubt-seals.js';
+import { isAsDecided, outcomePlace } from '../payments/outcome-seals.js';
+import { OUTCOMES_TO_VERIFY } from '../payments/outcome-seals.sql.js';
+import type { StoredOutcome } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';
 import type { MerchantId } from '../values/ids.js';
 import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
@@ -35,6 +39,8 @@ export interface SealProblem {
     | 'its customer is gone'
     | 'was removed'
     | 'is not as it was asked for'
+    | 'its outcome is not as it was decided'
+    | 'what was asked of it does not add up'
     | Misfit;
 }
 
@@ -52,6 +58,16 @@ export interface Verified {
 interface TokenToVerify extends SealedRow, TokenSeal {
   readonly journalled: number | null;
   readonly owned: boolean;
+}
+
+interface OutcomeToVerify {
+  readonly stored: StoredOutcome;
+  readonly refundedCents: number;
+  readonly completed: boolean;
+  readonly voided: boolean;
+  readonly refunds: number;
+  readonly completions: number;
+  readonly voids: number;
 }
 
 const PAGE = 1_000;
@@ -96,7 +112,8 @@ class Verification {
 
   async verify(owner: SealOwner): Promise<void> {
     await this.#tokens(owner);
-    this.#counts.transactions += await this.#rows(owner, SEALED_PAYMENT_DETAILS, 'transaction');
+    await this.#rows(owner, SEALED_PAYMENT_DETAILS, 'transaction');
+    await this.#outcomes(owner);
     this.#counts.webhooks += await this.#rows(owner, SEALED_WEBHOOK_SECRETS, 'webhook');
     for (const simulated of [false, true]) await this.#items(owner, simulated);
   }
@@ -137,6 +154,41 @@ class Verification {
       count += rows.length;
       after = last.row;
     }
+  }
+
+  /** Of all transactions, whether they have payment details or not. */
+  async #outcomes(owner: SealOwner): Promise<void> {
+    for (let after = 0; ; ) {
+      const values = [owner.organisationId, owner.merchantId, after, PAGE];
+      const { rows } = await this.database.query<OutcomeToVerify>(OUTCOMES_TO_VERIFY, values);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      for (const row of rows) await this.#outcome(owner, row);
+      this.#counts.transactions += rows.length;
+      after = last.stored.audit;
+    }
+  }
+
+  async #outcome(owner: SealOwner, row: OutcomeToVerify): Promise<void> {
+    const { stored, refundedCents, refunds, completed, completions, voided, voids } = row;
+    const addsUp = refundedCents === refunds && completed === completions > 0 && voided === voids > 0;
+    // guard(verification: counters against the operations): if (!addsUp) ⇒ if (false)
+    if (!addsUp) this.#changed(owner, stored, 'what was asked of it does not add up');
+    // guard(verification: every outcome): !(await this.#isSound(stored)) ⇒ false
+    if (!(await this.#isSound(stored))) this.#changed(owner, stored, 'its outcome is not as it was decided');
+  }
+
+  /** What is in doubt may be decided, or begin to be reversed, while it is looked at. */
+  async #isSound(stored: StoredOutcome): Promise<boolean> {
+    const { database, keys } = this;
+    if (stored.status !== 'unknown') return isAsDecided(keys, stored);
+    const doubts = new DoubtSeals({ database, keys });
+    return (await doubts.isStillSound(stored)) || doubts.isStillSound(stored);
+  }
+
+  #changed(owner: SealOwner, stored: StoredOutcome, problem: SealProblem['problem']): void {
+    this.keys.broken(outcomePlace(stored));
+    this.#problem(owner, `transaction ${stored.audit}`, problem);
   }
 
   /** Their accounts were opened with the transactions; their amounts and targets are looked at here. */

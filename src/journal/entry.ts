@@ -30,6 +30,7 @@ export type JournalAction =
   | 'transaction.reversed_again'
   | 'transaction.rerouted'
   | 'transaction.exported'
+  | 'transactions.sealed'
   | 'settlement.exported'
   | 'settlement.reconciled'
   | 'settlement.difference_looked_at'

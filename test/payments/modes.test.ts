@@ -11,6 +11,7 @@ import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Client, paymentBody, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
+import { storedAs } from '../../testkit/sealed-transactions.js';
 import { openDay } from '../../testkit/settlement-days.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
@@ -104,7 +105,7 @@ describe('a live merchant with a live link', () => {
   // catches(link: live merchants by live links only)
   test('a target that went over the simulator, against the rules → the refund is not sent, and the response says so', async () => {
     const { audit } = (await api.purchase({ merchant: carded, amount: 100 })).body;
-    await gateway.sql(`UPDATE transaction SET acquirer = 'simulator' WHERE audit = $1`, [audit]);
+    await storedAs(gateway, `acquirer = 'simulator'`, `audit = ${audit}`);
     const ledger = await gateway.ledger();
     const { body } = await api.refund(audit, 40, { merchant: carded });
     expect(body.status).toMatchObject({ gateway_status_code: 1, transaction_status_code: 'error' });

@@ -188,6 +188,13 @@ function examineKeeping(state: GatewayState, { databaseUrl }: Settings): CheckRe
         todo: '`tollgate keys rotate`',
       },
     ),
+    state.brokenSeals === 0
+      ? ok('seals', 'none was found broken within 7 days')
+      : failure(
+          'seals',
+          `${state.brokenSeals} reports of broken seals within 7 days: somebody has changed the database`,
+          '`tollgate keys verify` names what was changed; find out who writes to the database',
+        ),
     state.journalGuards === 2
       ? ok('journal', 'can only be appended to')
       : failure(

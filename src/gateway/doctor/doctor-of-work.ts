@@ -35,6 +35,7 @@ export interface GatewayState {
   readonly keySeconds: number | null;
   readonly backupSeconds: number | null;
   readonly journalGuards: number;
+  readonly brokenSeals: number;
 }
 
 export async function examineWork(database: Database, state: GatewayState): Promise<CheckResult[]> {
