@@ -81,7 +81,7 @@ async function runPrimary(primary: Primary): Promise<void> {
   for (const { setting, mode } of settings.openSecrets)
     log.warn({ setting, mode }, 'a secret file can be read by others');
   await stack.open(async () => {
-    const operators = await listenToOperators(settings, certificate, stack);
+    const operators = await listenToOperators(settings, certificate, log, stack);
     const entrance = stack.opened(new Entrance(settings, certificate), (opened) => opened.leave());
     const open = () =>
       new ClosingStack().open(async (tried) => {
@@ -165,9 +165,10 @@ function reach(settings: Settings, stop: Promise<unknown>): Promise<Connection |
 async function listenToOperators(
   settings: Settings,
   certificate: Certificate | undefined,
+  log: Logger,
   stack: ClosingStack,
 ): Promise<Operators | undefined> {
-  const operators = await openOperators(settings, certificate).catch((error) => {
+  const operators = await openOperators(settings, certificate, log).catch((error) => {
     const address = operatorsAddress(settings);
     throw (address && listenError(error, address)) ?? error;
   });

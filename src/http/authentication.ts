@@ -14,7 +14,7 @@ import {
   shownFingerprint,
 } from '../organisations/users/client-certificate.js';
 import { containsCardNumber } from '../values/card.js';
-import type { Networks } from '../values/network.js';
+import { type Networks, plainAddress } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
 import { LogThrottle } from './observability/log-throttle.js';
 import { clientCertificate } from './tls.js';
@@ -167,11 +167,6 @@ export class ClientAddresses {
     }
     return address;
   }
-}
-
-/** Shows an IPv4 address as such, even if an IPv6 listener sees it. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }
 
 /** Some proxies add the port. */

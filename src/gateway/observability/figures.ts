@@ -3,6 +3,7 @@ import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { FeedFigures } from '../../events/watcher.js';
 import type { RequestFigures } from '../../http/answers.js';
 import type { FailedLogIns } from '../../http/authentication.js';
+import type { ConnectionFigures } from '../../http/connections.js';
 import type { Figures, Series } from '../../http/observability/metrics.js';
 import type { ServerFigures } from '../../http/server.js';
 import type { TransactionFigures } from '../../payments/transaction-figures.js';
@@ -66,9 +67,7 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
     ),
     requestsShed: one(shed),
     requestsUnreadable: [...requests.unreadable].map(([status, count]) => [[String(status)], count]),
-    connections: one(connections.open),
-    connectionsMax: one(connections.most),
-    connectionsRefused: one(connections.turnedAway),
+    ...connectionFigures('api', connections),
     failedHandshakes: one(failedHandshakes),
     failedLogIns: one(failedLogIns.total),
     failedLogInsHeld: one(failedLogIns.totalHeld),
@@ -76,6 +75,18 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
       [['user'], brokenSeals.users],
       [['vault'], vault.brokenSeals.count],
     ],
+  };
+}
+
+export function connectionFigures(
+  listener: 'api' | 'operators',
+  { open, most, turnedAway }: ConnectionFigures,
+): Figures {
+  const ofListener = (value: number): readonly Series[] => [[[listener], value]];
+  return {
+    connections: ofListener(open),
+    connectionsMax: ofListener(most),
+    connectionsRefused: ofListener(turnedAway),
   };
 }
 
