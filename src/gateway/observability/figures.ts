@@ -116,6 +116,7 @@ function linkFigures({ links: { reports } }: FigureParts): Figures {
   return {
     linkConnections: reports.map(({ name, connections }) => [[name], connections]),
     linkSignedOn: reports.map(({ name, signedOn }) => [[name], signedOn]),
+    linkUnasked: reports.map(({ name, unasked = 0 }) => [[name], unasked]),
     linkBreakersOpen: reports.map(({ name, failingFor = 0 }) => [[name], failingFor]),
   };
 }

@@ -105,6 +105,11 @@ export const METRICS = {
 
   linkConnections: gauge('sum', 'link_connections', 'Connections that a link keeps to its host.', 'acquirer'),
   linkSignedOn: gauge('sum', 'link_connections_signed_on', 'Those of them that are signed on.', 'acquirer'),
+  linkUnasked: counter(
+    'link_unasked_answers',
+    'Answers of a host that nothing had asked for. Too many close the connection.',
+    'acquirer',
+  ),
   linkBreakersOpen: gauge(
     'max',
     'link_breakers_open',
