@@ -236,6 +236,7 @@ export const JOURNAL = {
       role: 'viewer',
       scope: 'installation',
       route: 'POST /journal/verify',
+      long: true,
       input: {
         checkpoint: optional(
           TEXT,

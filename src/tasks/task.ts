@@ -201,6 +201,8 @@ interface Declared<
   readonly route?: Route;
   /** For money and keys: on the console the operator has proved who they are within the last five minutes. */
   readonly fresh?: boolean;
+  /** Reads all of something, and changes nothing: on the console few such tasks run at a time, and each ends with its asker. */
+  readonly long?: boolean;
   /**
    * Of a task of an organisation whose fields may name none: it shows and changes nothing outside `fence`. Otherwise the console lets an
    * operator of one organisation do it only to what is named.
@@ -238,6 +240,7 @@ export interface Task<Means> extends Permission {
   readonly on?: Ground;
   readonly route?: RoutePath | undefined;
   readonly fresh?: boolean;
+  readonly long?: boolean;
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;
