@@ -18,7 +18,9 @@ CREATE TABLE journal (
   address text,
   -- An HMAC by whoever wrote the entry, under a key that is not in the database, behind a number that is used once.
   mark bytea,
-  PRIMARY KEY (id)
+  PRIMARY KEY (id),
+  -- Nobody who verifies the journal looks below its first entry.
+  CONSTRAINT id_was_handed_out CHECK (id > 0)
 );
 CREATE INDEX journal_of_token ON journal (organisation_id, token_id) WHERE token_id IS NOT NULL;
 -- By these a payment with a token, and whoever opens a data key, ask the journal whether the token or the key is gone, or its seal was

@@ -48,9 +48,13 @@ export async function openCredentialKey({ vital }: Databases, { provider }: Vaul
 }
 
 /** The key of the journal, for a process that serves: the process signs its entries and takes turns at extending the chain. */
-export async function openJournal(databases: Databases, { provider }: Vault): Promise<ChainKey> {
+export async function openJournal(
+  databases: Databases,
+  { provider }: Vault,
+  onForged: (entry: number) => void,
+): Promise<ChainKey> {
   const key = await openInstallationKey(databases.others, provider, 'journal');
-  const signer = new EntrySigner(key);
+  const signer = new EntrySigner(key, undefined, onForged);
   for (const database of databases.all) setSigner(database, signer);
   return new ChainKey(key);
 }
@@ -61,8 +65,7 @@ export async function journalKey(database: Queryable, provider: KeyProvider): Pr
 }
 
 /**
- * For a command that may have to do without the key, or works on the schema of an earlier release. Its entries then have no MAC, and
- * `journal verify` reports them.
+ * For a command that may have to do without the key, or works on the schema of an earlier release.
  */
 export async function signerIfAvailable(
   settings: Settings,

@@ -63,6 +63,8 @@ export interface Gateway {
 /** Connections that arrive in a burst wait here; with a shorter queue some would be answered only after seconds. */
 const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
+/** Each is logged once. */
+const MOST_FORGED_LOGGED = 1_000;
 const LOOK_AT_DISK_EVERY_MS = 1_000;
 const DISK_FULL = 'the disk of the database is full';
 
@@ -103,7 +105,14 @@ export function startGateway({
     stack.opened(vault.brokenSeals, (seals) => seals.written());
     // Counts the last seals, if the database is there.
     stack.opened(vault.keys, (keys) => keys.recordSeals().catch(() => {}));
-    const chainKey = await openJournal(databases, vault);
+    const brokenSeals = { users: 0, journal: 0 };
+    const forged = new Set<number>();
+    const chainKey = await openJournal(databases, vault, (entry) => {
+      brokenSeals.journal += 1;
+      if (forged.has(entry) || forged.size >= MOST_FORGED_LOGGED) return;
+      forged.add(entry);
+      log.error({ entries: [entry] }, 'journal entries were not written by the gateway');
+    });
     const credentialKey = await openCredentialKey(databases, vault);
     let resolveNow = () => {};
     const onApprovedAfterReversal = () => resolveNow();
@@ -135,7 +144,6 @@ export function startGateway({
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // Loads the calendar now, so that the first purchase need not wait for it.
     settlementDay(registration.clock.now());
-    const brokenSeals = { users: 0 };
     const callers = openCallers(databases, credentialKey, log, () => {
       brokenSeals.users += 1;
     });

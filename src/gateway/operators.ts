@@ -10,8 +10,8 @@ import { connectionFigures } from './observability/figures.js';
 import type { Settings } from './settings/settings.js';
 
 export interface Operators extends Pick<OperatorsListener, 'url' | 'close'> {
-  /** Shows this gateway's metrics from now on. */
-  show(gateway: Pick<Gateway, 'figures' | 'certificate'>): void;
+  /** Shows this gateway's metrics from now on, and those of its first process. */
+  show(gateway: Pick<Gateway, 'figures' | 'certificate'>, further?: () => Figures): void;
   /** Serves the console from now on. */
   serve(site: Site): void;
   /** With TLS, from the next handshake on. */
@@ -28,8 +28,10 @@ export async function openOperators(
   const { host, port, metricsToken, publicUrl } = wanted;
   let served: Site | undefined;
   let shown: Pick<Gateway, 'figures' | 'certificate'> | undefined;
+  let ofFirstProcess: () => Figures = () => ({});
   const gather = async () => [
     connectionFigures('operators', listener.connections),
+    ofFirstProcess(),
     ...(shown === undefined ? [] : [...(await shown.figures()), certificateFigures(shown.certificate())]),
   ];
   const listener = await listenForOperators({
@@ -44,8 +46,9 @@ export async function openOperators(
   });
   return {
     url: listener.url,
-    show(gateway) {
+    show(gateway, further = () => ({})) {
       shown = gateway;
+      ofFirstProcess = further;
     },
     serve(site) {
       served = site;

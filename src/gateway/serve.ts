@@ -27,6 +27,7 @@ import { whenDatabaseIsThere } from './database/database-wait.js';
 import { makeHistory } from './demo-history.js';
 import { Entrance } from './entrance.js';
 import { type Gateway, startGateway } from './gateway.js';
+import { startAnchoring } from './journal-anchoring.js';
 import { type Log, makeLog } from './observability/log.js';
 import { postgresLog } from './observability/postgres-log.js';
 import { type Operators, openOperators } from './operators.js';
@@ -127,6 +128,9 @@ async function openGateway(
     log,
     logLinesDropped: linesDropped,
   };
+  // Opened before the gateway, so that it is closed after the last entry.
+  const anchoring = await startAnchoring(settings, connection.logins.serving, log);
+  if (anchoring !== undefined) stack.opened(anchoring, (opened) => opened.close());
   await entrance.leave();
   const gateway = await start(starting).catch((error) => {
     throw listenError(error, merchantsAddress(settings)) ?? error;
@@ -138,7 +142,7 @@ async function openGateway(
     if (await closeInTime(gateway, settings)) return;
     log.warn('stop timed out; what is in doubt is resolved at the next start');
   });
-  operators?.show(gateway);
+  operators?.show(gateway, () => anchoring?.figures ?? {});
   site = await serveConsole(settings, connection.logins, operators, gateway, log);
   if (watch !== undefined) {
     watch.start((renewed) => {

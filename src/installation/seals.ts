@@ -2,10 +2,13 @@
 // is held against the journal.
 import { ItemSeals, type SealedItem } from '../directdebit/files/item-seals.js';
 import { WAITING_ITEMS } from '../directdebit/files/item-seals.sql.js';
+import { DELETED, type DecidingEntry, journalledSeal } from '../journal/deciding-entries.js';
+import { EntrySigner } from '../journal/entry-signer.js';
 import { checkMerchant } from '../organisations/merchants.js';
 import { SEALED_PAYMENT_DETAILS } from '../payments/cards/payment-details.js';
 import type { Database } from '../postgres/database.js';
 import type { MerchantId } from '../values/ids.js';
+import { makeInstallationKey } from '../vault/keys/installation-keys.js';
 import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { type DataKeys, type Place, SealBroken } from '../vault/keys/keys.js';
@@ -30,7 +33,8 @@ export interface SealProblem {
     | 'was deleted, and is back'
     | 'its customer is gone'
     | 'was removed'
-    | 'is not as it was asked for';
+    | 'is not as it was asked for'
+    | 'the journal has an entry about it that Tollgate did not write';
 }
 
 export interface Verified {
@@ -43,7 +47,7 @@ export interface Verified {
 }
 
 interface TokenToVerify extends SealedRow, TokenSeal {
-  readonly journalled: number | null;
+  readonly journalled: readonly DecidingEntry[] | null;
   readonly owned: boolean;
 }
 
@@ -59,8 +63,9 @@ export function verifySeals(
 ): Promise<Verified> {
   return withJournalledKeys(database, operator, provider, async (keys) => {
     await checkMerchant(database, merchant);
+    const signer = new EntrySigner(await makeInstallationKey(database, provider, 'journal'));
     const { rows } = await database.query<SealOwner>(MERCHANTS_WITH_KEYS, [merchant ?? null]);
-    const verification = new Verification(database, keys);
+    const verification = new Verification(database, keys, signer);
     for (const owner of rows) await verification.verify(owner);
     return verification.result;
   });
@@ -73,6 +78,7 @@ class Verification {
   constructor(
     private readonly database: Database,
     private readonly keys: DataKeys,
+    private readonly signer: EntrySigner,
   ) {}
 
   get result(): Verified {
@@ -102,9 +108,12 @@ class Verification {
   }
 
   async #token(owner: SealOwner, token: TokenToVerify): Promise<void> {
-    const { id, journalled, sealVersion, owned } = token;
+    const { id, sealVersion, owned } = token;
     const where = `token ${id}`;
-    if (journalled === -1) this.#problem(owner, where, 'was deleted, and is back');
+    const journalled = journalledSeal(token.journalled, this.signer, () =>
+      this.#problem(owner, where, 'the journal has an entry about it that Tollgate did not write'),
+    );
+    if (journalled === DELETED) this.#problem(owner, where, 'was deleted, and is back');
     else if (journalled !== null && journalled !== sealVersion)
       this.#problem(owner, where, 'an earlier seal was put back');
     else if (!owned) this.#problem(owner, where, 'its customer is gone');

@@ -23,6 +23,8 @@ export class EntrySigner {
     private readonly key: Buffer,
     /** The client's address, for entries that name no other. */
     readonly address?: string,
+    /** Called with an entry that should have decided something, and has a wrong MAC. */
+    readonly onForged: (id: number) => void = () => {},
   ) {}
 
   /** The nonce, followed by the HMAC over nonce and entry. */

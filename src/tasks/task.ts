@@ -150,6 +150,8 @@ export interface TaskSettings {
   readonly demo: boolean;
   /** The simulated acquirer's file. */
   readonly simulatorLedger: string;
+  /** Where the journal is anchored on this machine. */
+  readonly journalAnchorFiles: readonly string[];
   /** For how many days events are kept. */
   readonly eventDays: number;
   /** After how many days, and how many seals, a data key is renewed. */

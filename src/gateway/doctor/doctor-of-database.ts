@@ -1,6 +1,6 @@
 // Checks on everything that gateways do in the database and may be late with.
 import { type ListedAcquirer, listAcquirers } from '../../acquirers/acquirer-tasks.js';
-import { verifyEndOfJournal } from '../../journal/journal-tasks.js';
+import { knownFrom, verifyEndOfJournal } from '../../journal/journal-tasks.js';
 import type { Database } from '../../postgres/database.js';
 import { missingMigrations } from '../../postgres/schema.js';
 import { openInstallationKey } from '../../vault/keys/installation-keys.js';
@@ -47,7 +47,9 @@ async function examineSealed(database: Database, settings: Settings): Promise<Ch
     const provider = await checkKey(settings, database);
     return [
       ok('key of this database', 'opens what is sealed'),
-      await examineChain(database, provider).catch((error: Error) => notChecked(CHAIN, error.message)),
+      await examineChain(database, provider, settings).catch((error: Error) =>
+        notChecked(CHAIN, error.message),
+      ),
     ];
   } catch (error) {
     const { message } = error as Error;
@@ -59,12 +61,24 @@ async function examineSealed(database: Database, settings: Settings): Promise<Ch
 }
 
 /** As much as can be checked at once, from the end: tampering is most likely to hide recent entries. */
-async function examineChain(database: Database, provider: KeyProvider): Promise<CheckResult> {
+async function examineChain(
+  database: Database,
+  provider: KeyProvider,
+  settings: Settings,
+): Promise<CheckResult> {
   const key = await openInstallationKey(database, provider, 'journal');
+  const known = await knownFrom(database, key, settings.journalAnchorFiles).catch((error: Error) => error);
+  if (known instanceof Error)
+    return failure(
+      CHAIN,
+      known.message,
+      'bring back what TOLLGATE_JOURNAL_ANCHOR names: somebody has changed it',
+    );
   const { entries, unchained, problems, problemCount } = await verifyEndOfJournal(
     database,
     key,
     CHAIN_ENTRIES,
+    known,
   );
   const [first] = problems;
   if (first !== undefined) {

@@ -43,7 +43,7 @@ export interface FigureParts {
   /** If spans are exported. */
   readonly spans: SpanExport | undefined;
   readonly logLinesDropped: () => number;
-  readonly brokenSeals: { readonly users: number };
+  readonly brokenSeals: { readonly users: number; readonly journal: number };
 }
 
 /** `stored`: includes the metrics from the database, which are the same for all processes. */
@@ -74,6 +74,7 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
     brokenSeals: [
       [['user'], brokenSeals.users],
       [['vault'], vault.brokenSeals.count],
+      [['journal'], brokenSeals.journal],
     ],
   };
 }

@@ -190,6 +190,11 @@ export const METRICS = {
     'data_key_oldest_seconds',
     'The age of the oldest data key that new seals are made with.',
   ),
+  journalUnanchored: gauge(
+    'max',
+    'journal_unanchored_seconds',
+    'For how long the end of the journal has not been anchored. 0 where it is.',
+  ),
   brokenSeals: counter(
     'broken_seals',
     'Seals that did not open: somebody has changed the database, or a key is another.',
