@@ -16,6 +16,7 @@ import {
 import { containsCardNumber } from '../values/card.js';
 import { type Networks, plainAddress } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
+import type { LogInJournal } from './log-in-journal.js';
 import { LogThrottle } from './observability/log-throttle.js';
 import { clientCertificate } from './tls.js';
 
@@ -246,6 +247,7 @@ export class FailedLogIns {
   constructor(
     perSecond: number,
     private readonly log: Logger,
+    private readonly journal: Pick<LogInJournal, 'note'>,
   ) {
     this.#byUser = new RateLimit(perSecond);
     this.#byAddress = new RateLimit(perSecond);
@@ -272,6 +274,7 @@ export class FailedLogIns {
   noteElsewhere(username: string, address: string): void {
     this.#count += 1;
     this.#elsewhere.add(`${address} ${username}`, { username, address });
+    this.journal.note(username, address, 'elsewhere');
   }
 
   /** Resolves when a failed log-in may be answered. The same for names that do not exist. */
@@ -282,6 +285,7 @@ export class FailedLogIns {
     // A request without credentials is not an attempt: some clients send every request without them first.
     if (username === undefined) return;
     this.#count += 1;
+    this.journal.note(shown === username ? username : undefined, address, 'wrong');
     const userMay = this.#byUser.allows(username);
     const addressMay = this.#byAddress.allows(address);
     // guard(failed log-ins: too many of one name or address are answered late): && addressMay ⇒ || addressMay || this.#held >= 0
