@@ -113,7 +113,7 @@ export function startGateway({
       brokenSeals.journal += 1;
       if (forged.has(entry) || forged.size >= MOST_FORGED_LOGGED) return;
       forged.add(entry);
-      log.error({ entries: [entry] }, 'journal entries were not written by the gateway');
+      log.error({ entry }, 'a forged journal entry was passed over');
     });
     const credentialKey = await openCredentialKey(databases, vault);
     let resolveNow = () => {};

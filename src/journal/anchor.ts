@@ -126,7 +126,7 @@ async function send(destination: Destination, text: string): Promise<void> {
     case 'file':
       return appendDurably(destination.path, `${text}\n`);
     case 'logger': {
-      const options = ['--rfc5424', '--priority', 'audit.notice', '--tag', 'tollgate', '--', text];
+      const options = ['-p', 'authpriv.notice', '-t', 'tollgate', text];
       await promisify(execFile)('logger', options, { timeout: SEND_WITHIN_MS });
       return;
     }

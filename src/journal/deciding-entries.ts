@@ -1,7 +1,6 @@
 // Journal entries that decide something: whether a token was deleted, which of its seals is the newest, whether a data key was destroyed. Only
 // an entry with a right MAC decides: Tollgate did not write the others.
 import type { EntrySigner, SignedEntry } from './entry-signer.js';
-import { MOST_DECIDING } from './journal.sql.js';
 
 /** As statements return it, in JSON. */
 export interface DecidingEntry extends SignedEntry {
@@ -9,6 +8,9 @@ export interface DecidingEntry extends SignedEntry {
   /** In base64. */
   readonly mac: string | null;
 }
+
+/** So many at most are asked for (`JOURNALLED_SEALS`, `KEY_DESTROYED`). There are fewer, unless somebody has forged some. */
+const MOST_DECIDING = 20;
 
 type OnForged = (entry: DecidingEntry) => void;
 

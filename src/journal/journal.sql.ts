@@ -15,9 +15,6 @@ export const INTO_JOURNAL_OF_TRANSACTIONS = `
 export const INTO_JOURNAL_OF_OPERATORS = `
       INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, correlation_id, detail, address, mark)`;
 
-/** How many entries about one thing are asked for. There are fewer, unless somebody has forged some. */
-export const MOST_DECIDING = 20;
-
 /** An entry `j` with all that its MAC covers: a `DecidingEntry`. */
 const AS_DECIDING = `json_build_object('id', j.id, 'organisationId', j.organisation_id, 'actor', j.actor, 'action', j.action,
           'customerId', j.customer_id, 'tokenId', j.token_id, 'audit', j.audit, 'correlationId', j.correlation_id,
@@ -34,7 +31,7 @@ export const JOURNALLED_SEALS = `(
         WHERE j.organisation_id = t.organisation_id AND j.token_id = t.id AND j.action <> 'token.opened'
           AND (j.action = 'token.deleted' OR (j.action = 'token.updated' AND j.detail ~ 'seal [0-9]{1,9}$'))
         ORDER BY j.action = 'token.deleted' DESC, substring(j.detail FROM 'seal ([0-9]{1,9})$')::integer DESC, j.id
-        LIMIT ${MOST_DECIDING}) deciding)`;
+        LIMIT 20) deciding)`;
 
 /** The entries that version $3 of the data key of a merchant ($1, $2) was destroyed. */
 export const KEY_DESTROYED = `(
@@ -43,7 +40,7 @@ export const KEY_DESTROYED = `(
         FROM journal j
         WHERE j.organisation_id = $1 AND j.merchant_id = $2 AND j.action = 'keys.destroyed'
           AND j.detail = 'version ' || $3::integer::text
-        LIMIT ${MOST_DECIDING}) deciding)`;
+        LIMIT 20) deciding)`;
 
 export const APPEND_TO_JOURNAL: Statement = {
   name: 'append-to-journal',

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { constraintIn } from './distributed.js';
 import { Pool, type PoolFigures } from './pool.js';
 import { isTransient, type Session, UnresponsiveServer } from './session.js';
+import { CANCEL_STATEMENT } from './short-timeout.sql.js';
 import type { Rows, Statement } from './statement.js';
 
 export type { Statement } from './statement.js';
@@ -148,8 +149,6 @@ const BY_INDEX_ALWAYS = [
 const ANSWER_LIMIT_MS = 20_000;
 /** The server cancels a statement before the session is given up. */
 const STATEMENT_SHARE = 0.75;
-/** From another session of the same login. */
-const CANCEL_STATEMENT: Statement = { name: '', text: 'SELECT pg_cancel_backend($1)' };
 const BEGIN: Statement = { name: '', text: 'BEGIN' };
 const COMMIT: Statement = { name: '', text: 'COMMIT' };
 const ROLLBACK: Statement = { name: '', text: 'ROLLBACK' };

@@ -56,7 +56,7 @@ describe.each(['tollgate_application', 'tollgate_operator'])('as %s', (role) => 
         await forge(token.id, action, detail, mark);
         expect(await pays(token.virtualPan)).toBe(201);
         if (detail !== null && detail.length > 20) return;
-        expect(gateway.logged()).toContain('journal entries were not written by the gateway');
+        expect(gateway.logged()).toContain('a forged journal entry was passed over');
         expect(await problemsOf(token.id)).toContain(
           'the journal has an entry about it that Tollgate did not write',
         );
