@@ -24,7 +24,9 @@ CREATE TABLE journal (
   subject_version integer,
   seal bytea,
   PRIMARY KEY (id),
-  CONSTRAINT seal_is_whole CHECK (num_nonnulls(subject, subject_version, seal) IN (0, 3))
+  CONSTRAINT seal_is_whole CHECK (num_nonnulls(subject, subject_version, seal) IN (0, 3)),
+  -- Nobody who verifies the journal looks below its first entry.
+  CONSTRAINT id_was_handed_out CHECK (id > 0)
 );
 CREATE INDEX journal_of_seals ON journal (subject, subject_version DESC) INCLUDE (seal) WHERE subject IS NOT NULL;
 CREATE INDEX journal_of_token ON journal (organisation_id, token_id) WHERE token_id IS NOT NULL;

@@ -25,7 +25,10 @@ BEGIN
   REVOKE UPDATE, DELETE ON journal FROM tollgate_application, tollgate_operator;
   -- guard(roles: operators remove no token): token, operator_request ⇒ operator_request
   REVOKE DELETE ON token, operator_request, settlement_difference, former_token_id FROM tollgate_application, tollgate_operator;
-  REVOKE UPDATE, DELETE ON journal_block, settlement_entry FROM tollgate_application;
+  REVOKE UPDATE, DELETE ON settlement_entry FROM tollgate_application;
+  -- guard(roles: the chain of the journal is only ever added to): journal_block FROM tollgate_application, tollgate_operator ⇒ journal_block FROM tollgate_application
+  REVOKE UPDATE, DELETE ON journal_block FROM tollgate_application, tollgate_operator;
+  REVOKE INSERT, DELETE ON journal_chain FROM tollgate_application, tollgate_operator;
   -- A transaction is never removed, and its amount, its type, its target and what it is called by never change.
   -- guard(roles: nobody removes a transaction): REVOKE UPDATE, DELETE ON transaction ⇒ REVOKE UPDATE ON transaction
   -- guard(roles: nobody changes the amount of a transaction): REVOKE UPDATE, DELETE ON transaction ⇒ REVOKE DELETE ON transaction

@@ -150,7 +150,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const furtherLinks = options.acquirers ?? [];
   const certificate = await readCertificate(settings);
   const gateway = await startGateway({ settings, databaseUrl: database.url, certificate, log, furtherLinks });
-  const operators = await openOperators(settings, certificate);
+  const operators = await openOperators(settings, certificate, log);
   operators?.show(gateway);
   // Opened on demand: most tests do not need it.
   let consoleSite: ReturnType<typeof openConsole> | undefined;

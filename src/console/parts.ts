@@ -19,6 +19,8 @@ import type { Live } from './live.js';
 export interface ConsoleParts {
   /** With the rights of operators' commands. Routes are given one that knows where the request comes from. */
   readonly database: Database;
+  /** The same, with sessions of its own for what only reads. */
+  readonly readDatabase: Database;
   /** Operators and their sessions are sealed under it. */
   readonly key: CredentialKey;
   readonly journalKey: Buffer;

@@ -20,6 +20,10 @@ const OWN = {
   not_found: { status: 404, message: 'There is no such thing, or it is not yours to see.' },
   too_many_sign_ins: { status: 429, message: 'Too many try to sign in at the moment. Try again.' },
   too_many_streams: { status: 429, message: 'Too many pages watch at the same time.' },
+  too_many_reads: {
+    status: 429,
+    message: 'You, or operators together, look at too much at the same time. Try again.',
+  },
   provider_unavailable: {
     status: 503,
     message: 'The identity provider does not answer. Try again, or sign in another way.',

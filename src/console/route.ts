@@ -103,6 +103,8 @@ interface Further {
   readonly recent?: boolean;
   /** A page asks for it by itself: nobody stays signed in by it. */
   readonly background?: boolean;
+  /** Reads all of something, and changes nothing. */
+  readonly long?: boolean;
   /** Takes a file instead of JSON, of this many bytes at most. */
   readonly fileBytes?: number;
 }

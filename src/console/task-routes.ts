@@ -21,6 +21,7 @@ export function routesOf(task: Task<Means>): Route[] {
     path,
     permission: task,
     recent: task.fresh ?? false,
+    long: task.long ?? false,
     ...(method === 'POST' && inBody.length > 0 && { body: schemaOf(inBody) }),
   };
   return [

@@ -59,16 +59,21 @@ export async function openJournal(
 
 /** Logs rows that are not as they were sealed, and journals each the first time. */
 export function watchSeals(database: Queryable, log: Pick<Logger, 'error'>): SealWatch {
-  return new SealWatch(({ subject, problem }, isFirst) => {
-    log.error({ subject, problem }, 'a row is not as it was sealed: not used');
-    if (!isFirst) return;
-    const entry = {
-      actor: 'gateway:seals',
-      action: 'seal.broken',
-      detail: `${subject}: ${problem}`,
-    } as const;
-    journal(database, entry).catch(() => log.error('a row that is not as it was sealed could not be journalled'));
-  });
+  return new SealWatch(
+    ({ subject, problem }, isFirst) => {
+      log.error({ subject, problem }, 'a row is not as it was sealed: not used');
+      if (!isFirst) return;
+      const entry = {
+        actor: 'gateway:seals',
+        action: 'seal.broken',
+        detail: `${subject}: ${problem}`,
+      } as const;
+      journal(database, entry).catch(() =>
+        log.error('a row that is not as it was sealed could not be journalled'),
+      );
+    },
+    (entry) => log.error({ entry }, 'a forged journal entry was passed over'),
+  );
 }
 
 /** For operators' commands that read or write the journal. Creates the key if there is none. */
@@ -77,8 +82,7 @@ export async function journalKey(database: Queryable, provider: KeyProvider): Pr
 }
 
 /**
- * For a command that may have to do without the key, or works on the schema of an earlier release. Its entries then have no MAC, and
- * `journal verify` reports them.
+ * For a command that may have to do without the key, or works on the schema of an earlier release.
  */
 export async function signerIfAvailable(
   settings: Settings,

@@ -25,8 +25,9 @@ import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
 import type { ConsoleSettings } from './settings/watching-settings.js';
 
-/** Operators wait for each other rather than take sessions from payments. */
-const SESSIONS = 4;
+/** Operators wait for each other rather than take sessions from payments, and whoever signs in does not wait for those who read. */
+const SESSIONS = 3;
+const READING_SESSIONS = 3;
 
 export interface OpenConsole {
   readonly site: ConsoleSite;
@@ -54,11 +55,12 @@ export async function openConsole({
 }: ConsoleStart): Promise<OpenConsole | undefined> {
   const { console: wanted, demo, databaseTimeoutMs, trustedProxies } = settings;
   if (wanted === undefined) return undefined;
-  const database = new Database(operatingUrl, {
-    maxConnections: SESSIONS,
+  const options = {
     applicationName: 'tollgate-console',
     answerLimitMs: Math.max(databaseTimeoutMs, 10_000),
-  });
+  };
+  const database = new Database(operatingUrl, { ...options, maxConnections: SESSIONS });
+  const readDatabase = new Database(operatingUrl, { ...options, maxConnections: READING_SESSIONS });
   try {
     const provider = await openKeyProvider(settings, database);
     const ofJournal = await journalKey(database, provider);
@@ -67,6 +69,7 @@ export async function openConsole({
     const key = await credentialKey(database, provider);
     const parts = {
       database,
+      readDatabase,
       key,
       journalKey: ofJournal,
       seals,
@@ -100,12 +103,12 @@ export async function openConsole({
       database,
       key,
       close: async () => {
-        site.close();
-        await database.close();
+        await site.close();
+        await Promise.all([database.close(), readDatabase.close()]);
       },
     };
   } catch (error) {
-    await database.close();
+    await Promise.all([database.close(), readDatabase.close()]);
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { BASE_PATH } from '../api/operations/hal.js';
 import { FailedAnswers, NO_SPANS, RequestFigures, RequestLog, type Spans } from '../http/answers.js';
 import { ClientAddresses, FailedLogIns, RateLimit } from '../http/authentication.js';
+import { LogInJournal } from '../http/log-in-journal.js';
 import type { Figures } from '../http/observability/metrics.js';
 import { buildServer, type HttpServer } from '../http/server.js';
 import type { Certificate } from '../http/tls.js';
@@ -63,6 +64,9 @@ export interface Gateway {
 /** Connections that arrive in a burst wait here; with a shorter queue some would be answered only after seconds. */
 const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
+const JOURNAL_LOG_INS_EVERY_MS = 60_000;
+/** Each is logged once. */
+const MOST_FORGED_LOGGED = 1_000;
 const LOOK_AT_DISK_EVERY_MS = 1_000;
 const DISK_FULL = 'the disk of the database is full';
 
@@ -154,14 +158,28 @@ export function startGateway({
     const spans = stack.opened(settings.otlp && new SpanExport(settings.otlp, log), (taken) =>
       taken?.close(),
     );
+    const logInJournal = new LogInJournal({
+      database: databases.background,
+      organisationsOf: (usernames) => callers.organisationsOf(usernames),
+    });
+    const journalling = new Loop(
+      () => logInJournal.run(),
+      JOURNAL_LOG_INS_EVERY_MS,
+      (error) => watch.jobFailed('journal of log-ins', error),
+      { pausesFirst: true },
+    );
+    stack.opened(journalling.start(), async (loop) => {
+      await loop.stop();
+      await logInJournal.run().catch(() => {});
+    });
     const counting = {
       spans,
       requests: new RequestFigures(),
-      failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log),
+      failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log, logInJournal),
       eventLoop: stack.opened(new EventLoop(), (loop) => loop.stop()),
       stored: new StoredFigures(databases.others, links),
       transactions: figures,
-      brokenSeals: () => ({ users: brokenUsers, rows: seals.count }),
+      brokenSeals: () => ({ users: brokenUsers, rows: seals.count, journal: seals.forgedEntries }),
       logLinesDropped,
     };
     const server = await openServer(

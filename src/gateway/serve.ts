@@ -30,6 +30,7 @@ import { whenDatabaseIsThere } from './database/database-wait.js';
 import { makeHistory } from './demo-history.js';
 import { Entrance } from './entrance.js';
 import { type Gateway, startGateway } from './gateway.js';
+import { startAnchoring } from './journal-anchoring.js';
 import { type Log, makeLog } from './observability/log.js';
 import { postgresLog } from './observability/postgres-log.js';
 import { type Operators, openOperators } from './operators.js';
@@ -84,7 +85,7 @@ async function runPrimary(primary: Primary): Promise<void> {
   for (const { setting, mode } of settings.openSecrets)
     log.warn({ setting, mode }, 'a secret file can be read by others');
   await stack.open(async () => {
-    const operators = await listenToOperators(settings, certificate, stack);
+    const operators = await listenToOperators(settings, certificate, log, stack);
     const entrance = stack.opened(new Entrance(settings, certificate), (opened) => opened.leave());
     const open = () =>
       new ClosingStack().open(async (tried) => {
@@ -130,6 +131,9 @@ async function openGateway(
     log,
     logLinesDropped: linesDropped,
   };
+  // Opened before the gateway, so that it is closed after the last entry.
+  const anchoring = await startAnchoring(settings, connection.logins.serving, log);
+  if (anchoring !== undefined) stack.opened(anchoring, (opened) => opened.close());
   await entrance.leave();
   const gateway = await start(starting).catch((error) => {
     throw listenError(error, merchantsAddress(settings)) ?? error;
@@ -141,7 +145,7 @@ async function openGateway(
     if (await closeInTime(gateway, settings)) return;
     log.warn('stop timed out; what is in doubt is resolved at the next start');
   });
-  operators?.show(gateway);
+  operators?.show(gateway, () => anchoring?.figures ?? {});
   site = await serveConsole(settings, connection.logins, operators, gateway, log);
   if (watch !== undefined) {
     watch.start((renewed) => {
@@ -168,9 +172,10 @@ function reach(settings: Settings, stop: Promise<unknown>): Promise<Connection |
 async function listenToOperators(
   settings: Settings,
   certificate: Certificate | undefined,
+  log: Logger,
   stack: ClosingStack,
 ): Promise<Operators | undefined> {
-  const operators = await openOperators(settings, certificate).catch((error) => {
+  const operators = await openOperators(settings, certificate, log).catch((error) => {
     const address = operatorsAddress(settings);
     throw (address && listenError(error, address)) ?? error;
   });

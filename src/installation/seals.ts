@@ -2,6 +2,8 @@
 // is held against the journal.
 import { ItemSeals, type SealedItem } from '../directdebit/files/item-seals.js';
 import { WAITING_ITEMS } from '../directdebit/files/item-seals.sql.js';
+import { DELETED, type DecidingEntry, journalledSeal } from '../journal/deciding-entries.js';
+import { EntrySigner } from '../journal/entry-signer.js';
 import type { Misfit } from '../journal/seals.js';
 import { checkMerchant } from '../organisations/merchants.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
@@ -12,6 +14,7 @@ import { OUTCOMES_TO_VERIFY } from '../payments/outcome-seals.sql.js';
 import type { StoredOutcome } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';
 import type { MerchantId } from '../values/ids.js';
+import { makeInstallationKey } from '../vault/keys/installation-keys.js';
 import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { type DataKeys, type Place, SealBroken } from '../vault/keys/keys.js';
@@ -41,6 +44,7 @@ export interface SealProblem {
     | 'is not as it was asked for'
     | 'its outcome is not as it was decided'
     | 'what was asked of it does not add up'
+    | 'the journal has an entry about it that Tollgate did not write'
     | Misfit;
 }
 
@@ -56,7 +60,7 @@ export interface Verified {
 }
 
 interface TokenToVerify extends SealedRow, TokenSeal {
-  readonly journalled: number | null;
+  readonly journalled: readonly DecidingEntry[] | null;
   readonly owned: boolean;
 }
 
@@ -83,8 +87,9 @@ export function verifySeals(
 ): Promise<Verified> {
   return withJournalledKeys(database, operator, provider, async (keys) => {
     await checkMerchant(database, merchant);
+    const signer = new EntrySigner(await makeInstallationKey(database, provider, 'journal'));
     const { rows } = await database.query<SealOwner>(MERCHANTS_WITH_KEYS, [merchant ?? null]);
-    const verification = new Verification(database, keys);
+    const verification = new Verification(database, keys, signer);
     for (const owner of rows) await verification.verify(owner);
     const { rows: count, problems } = await verifySubjects(database, key, merchant);
     const found = problems.map(({ subject, merchant: whose = null, problem }) => ({
@@ -104,6 +109,7 @@ class Verification {
   constructor(
     private readonly database: Database,
     private readonly keys: DataKeys,
+    private readonly signer: EntrySigner,
   ) {}
 
   get result(): Omit<Verified, 'rows'> {
@@ -134,9 +140,12 @@ class Verification {
   }
 
   async #token(owner: SealOwner, token: TokenToVerify): Promise<void> {
-    const { id, journalled, sealVersion, owned } = token;
+    const { id, sealVersion, owned } = token;
     const where = `token ${id}`;
-    if (journalled === -1) this.#problem(owner, where, 'was deleted, and is back');
+    const journalled = journalledSeal(token.journalled, this.signer, () =>
+      this.#problem(owner, where, 'the journal has an entry about it that Tollgate did not write'),
+    );
+    if (journalled === DELETED) this.#problem(owner, where, 'was deleted, and is back');
     else if (journalled !== null && journalled !== sealVersion)
       this.#problem(owner, where, 'an earlier seal was put back');
     else if (!owned) this.#problem(owner, where, 'its customer is gone');

@@ -18,6 +18,7 @@ export const CHAIN_IS_BEHIND: Statement = {
   name: 'chain-is-behind',
   text: `
     SELECT EXISTS (SELECT FROM journal j, journal_chain c WHERE j.id > c.chained_up_to AND ${HANDED_OUT})
+      OR NOT EXISTS (SELECT FROM journal_chain)
       OR EXISTS (SELECT FROM journal_gap g WHERE EXISTS (SELECT FROM journal j WHERE j.id BETWEEN g.first_id AND g.last_id))
       AS behind`,
 };
@@ -150,8 +151,13 @@ export const RECENT_BLOCKS: Statement = {
 export const HANDED_OUT_IDS: Statement = {
   name: '',
   text: `
-    SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0) AS "lastId", chained_up_to AS "chainedUpTo"
-    FROM journal_chain`,
+    SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0) AS "lastId",
+      coalesce((SELECT chained_up_to FROM journal_chain), -1) AS "chainedUpTo"`,
+};
+
+export const BLOCK_HASHES: Statement = {
+  name: '',
+  text: `SELECT number, hash FROM journal_block WHERE number = ANY ($1::bigint[])`,
 };
 
 export const LINEAGE: Statement = {

@@ -33,7 +33,7 @@ export class EntrySigner {
     private readonly key: Buffer,
     /** The client's address, for entries that name no other. */
     readonly address?: string,
-    /** What the process knows of sealed rows. */
+    /** What the process knows of seals, and reports of broken ones. */
     readonly watch?: SealWatch,
   ) {}
 

@@ -14,6 +14,7 @@ export type JournalAction =
   | 'user.rotated'
   | 'user.certificates_bound'
   | 'user.revoked'
+  | 'user.log_ins_failed'
   | 'surcharge.set'
   | 'surcharge.off'
   | 'directdebit.set'
@@ -95,7 +96,7 @@ export type JournalAction =
   | 'gateway.restore_reconciled';
 
 export interface JournalEntry {
-  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes`, `gateway:webhooks` or `gateway:seals`. */
+  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes`, `gateway:log-ins`, `gateway:webhooks` or `gateway:seals`. */
   readonly actor: string;
   readonly action: JournalAction;
   readonly organisationId?: OrganisationId | undefined;

@@ -1,13 +1,8 @@
 // The journal: who did what, when, and under which correlation ID. Append-only, and without secrets.
-import { isUndefined, type Queryable } from '../postgres/database.js';
+import type { Queryable } from '../postgres/database.js';
 import type { JournalEntry } from './entry.js';
 import { signerOf } from './entry-signer.js';
-import {
-  APPEND_ALL_TO_JOURNAL,
-  APPEND_TO_EARLIER_JOURNAL,
-  APPEND_TO_JOURNAL,
-  ENTRIES,
-} from './journal.sql.js';
+import { APPEND_ALL_TO_JOURNAL, APPEND_TO_JOURNAL, ENTRIES } from './journal.sql.js';
 import { nextSeal, type SealedRow } from './seals.js';
 
 export type { JournalAction, JournalEntry } from './entry.js';
@@ -44,15 +39,4 @@ export async function journalAll(connection: Queryable, entries: readonly Journa
     return { ...entry, address, mac: signer?.macOf({ ...entry, address }) };
   });
   await connection.query(APPEND_ALL_TO_JOURNAL, ENTRIES.encode(signed));
-}
-
-/** For commands that run on the schema of any release, and outside a transaction. */
-export async function journalOnAnySchema(
-  database: Queryable,
-  entry: Pick<JournalEntry, 'actor' | 'action' | 'detail'>,
-): Promise<void> {
-  await journal(database, entry).catch(async (error: unknown) => {
-    if (!isUndefined(error)) throw error;
-    await database.query(APPEND_TO_EARLIER_JOURNAL, [entry.actor, entry.action, entry.detail]);
-  });
 }

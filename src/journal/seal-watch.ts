@@ -50,14 +50,32 @@ interface Fitting {
 export class SealWatch {
   readonly #fitting = new Map<string, Fitting>();
   readonly #reported = new Map<string, number>();
+  readonly #forged = new Set<number>();
   #count = 0;
+  #forgedEntries = 0;
 
-  /** `onProblem`: once a minute for as long as it lasts. */
-  constructor(private readonly onProblem: (problem: SealProblem, isFirst: boolean) => void) {}
+  /** `onProblem`: once a minute for as long as it lasts. `onForgedEntry`: once for each entry. */
+  constructor(
+    private readonly onProblem: (problem: SealProblem, isFirst: boolean) => void,
+    private readonly onForgedEntry: (entry: number) => void,
+  ) {}
 
   /** How often a row did not fit. */
   get count(): number {
     return this.#count;
+  }
+
+  /** How often a forged journal entry was passed over. */
+  get forgedEntries(): number {
+    return this.#forgedEntries;
+  }
+
+  /** An entry that would have decided something has a wrong MAC. */
+  passedOver(entry: number): void {
+    this.#forgedEntries += 1;
+    if (this.#forged.has(entry) || this.#forged.size >= MOST_REMEMBERED) return;
+    this.#forged.add(entry);
+    this.onForgedEntry(entry);
   }
 
   /** The seal of a row that is as it was when it was found to fit. */

@@ -150,6 +150,8 @@ export interface TaskSettings {
   readonly demo: boolean;
   /** The simulated acquirer's file. */
   readonly simulatorLedger: string;
+  /** Where the journal is anchored on this machine. */
+  readonly journalAnchorFiles: readonly string[];
   /** How many days events are kept. */
   readonly eventDays: number;
   /** After how many days, or seals, a data key is renewed. */
@@ -201,6 +203,8 @@ interface Declared<
   readonly route?: Route;
   /** For money and keys: the console asks the operator to prove their identity, unless they did so in the last five minutes. */
   readonly fresh?: boolean;
+  /** Reads all of something, and changes nothing: on the console few such tasks run at a time, and each ends with its asker. */
+  readonly long?: boolean;
   /**
    * For a task about an organisation that a request does not have to name: the task itself shows and changes nothing outside `fence`.
    * Without this the console refuses an operator of one organisation who names nothing.
@@ -238,6 +242,7 @@ export interface Task<Means> extends Permission {
   readonly on?: Ground;
   readonly route?: RoutePath | undefined;
   readonly fresh?: boolean;
+  readonly long?: boolean;
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;

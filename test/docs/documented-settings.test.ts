@@ -111,6 +111,7 @@ test('a setting without a documented default is undefined when it is not set', (
     'TOLLGATE_TRUSTED_PROXIES',
     'TOLLGATE_OTLP_ENDPOINT',
     'TOLLGATE_OTLP_HEADERS',
+    'TOLLGATE_JOURNAL_ANCHOR',
     'TOLLGATE_OPERATOR',
     'TOLLGATE_FOUR_EYES_ABOVE',
     'TOLLGATE_WEBHOOK_NETWORKS',

@@ -2,7 +2,7 @@
 import { type ListedAcquirer, listAcquirers } from '../../acquirers/acquirer-tasks.js';
 import { verifySubjects } from '../../installation/subjects.js';
 import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
-import { verifyEndOfJournal } from '../../journal/journal-tasks.js';
+import { knownFrom, verifyEndOfJournal } from '../../journal/journal-tasks.js';
 import { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database } from '../../postgres/database.js';
 import { missingMigrations } from '../../postgres/schema.js';
@@ -51,7 +51,9 @@ async function examineSealed(database: Database, settings: Settings): Promise<Ch
     const provider = await checkKey(settings, database);
     return [
       ok('key of this database', 'opens what is sealed'),
-      await examineChain(database, provider).catch((error: Error) => notChecked(CHAIN, error.message)),
+      await examineChain(database, provider, settings).catch((error: Error) =>
+        notChecked(CHAIN, error.message),
+      ),
       await examineRows(database, provider).catch((error: Error) => notChecked(SEALED_ROWS, error.message)),
     ];
   } catch (error) {
@@ -65,12 +67,24 @@ async function examineSealed(database: Database, settings: Settings): Promise<Ch
 }
 
 /** As much as can be checked at once, from the end: tampering is most likely to hide recent entries. */
-async function examineChain(database: Database, provider: KeyProvider): Promise<CheckResult> {
+async function examineChain(
+  database: Database,
+  provider: KeyProvider,
+  settings: Settings,
+): Promise<CheckResult> {
   const key = await openInstallationKey(database, provider, 'journal');
+  const known = await knownFrom(database, key, settings.journalAnchorFiles).catch((error: Error) => error);
+  if (known instanceof Error)
+    return failure(
+      CHAIN,
+      known.message,
+      'bring back what TOLLGATE_JOURNAL_ANCHOR names: somebody has changed it',
+    );
   const { entries, unchained, problems, problemCount } = await verifyEndOfJournal(
     database,
     key,
     CHAIN_ENTRIES,
+    known,
   );
   const [first] = problems;
   if (first !== undefined) {

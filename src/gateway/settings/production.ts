@@ -28,7 +28,7 @@ export async function checkProduction(settings: Settings, userId = process.getui
 
 /** Independent of the database. */
 export function problemsOfSettings(
-  { demo, databaseUrl, keyEncryption, host, console: operators, tls, crashAt }: Settings,
+  { demo, databaseUrl, keyEncryption, host, console: operators, tls, crashAt, journalAnchors }: Settings,
   userId: number | undefined,
 ): string[] {
   const rules: readonly [wrong: boolean, line: string][] = [
@@ -40,6 +40,11 @@ export function problemsOfSettings(
     [
       keyEncryption.provider === 'file',
       'TOLLGATE_KEY_PROVIDER: a key file beside the data protects nothing; set it to environment or vault-transit',
+    ],
+    [
+      // guard(production: the journal is anchored outside of the database): journalAnchors.length === 0 ⇒ false
+      journalAnchors.length === 0,
+      'TOLLGATE_JOURNAL_ANCHOR: whoever can write to the database could cut off the end of the journal; set it to where its end is kept, such as syslog or https://collector.example',
     ],
     [userId === 0, 'the gateway runs as root; start it as a user that owns nothing else'],
     [crashAt !== undefined, 'TOLLGATE_CRASH_AT is for tests; unset it'],

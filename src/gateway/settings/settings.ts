@@ -1,6 +1,7 @@
 // The settings: environment variables, each validated before anything starts. A wrong one stops the start.
 import { resolve } from 'node:path';
 import { MOST_DAYS_KEPT } from '../../events/feed.js';
+import { anchorFiles, type Destination } from '../../journal/anchor.js';
 import { POINTS, type Point, REROUTED } from '../../payments/pipeline/create.js';
 import { DatabaseUrlError, serversOf } from '../../postgres/database-url.js';
 import { Networks } from '../../values/network.js';
@@ -10,7 +11,7 @@ import { MOST_LOG_DAYS } from '../../webhooks/attempts.js';
 import type { OtlpSettings } from '../observability/span-export.js';
 import { type KeyEncryption, readKeyEncryption, readPreviousKeyEncryption } from './key-settings.js';
 import { type Environment, type OpenSecret, SettingsError, type Source, Variables } from './variables.js';
-import { type ConsoleSettings, readConsole, readOtlp } from './watching-settings.js';
+import { type ConsoleSettings, readConsole, readJournalAnchors, readOtlp } from './watching-settings.js';
 
 export { SettingsError };
 
@@ -33,6 +34,10 @@ export interface Settings {
   readonly trustedProxies: string | undefined;
   /** Where spans are exported. Undefined: nowhere. */
   readonly otlp: OtlpSettings | undefined;
+  /** Where the end of the journal is kept outside of the database. */
+  readonly journalAnchors: readonly Destination[];
+  /** The files among them. */
+  readonly journalAnchorFiles: readonly string[];
   readonly demo: boolean;
   /** How many days of generated trade the demo starts with. */
   readonly demoDays: number;
@@ -93,6 +98,7 @@ export function readSettings(environment: Environment = process.env): Settings {
 
 function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
   const databaseUrl = readDatabaseUrl(variables);
+  const journalAnchors = readJournalAnchors(variables);
   const dataDir = resolve(variables.text('TOLLGATE_DATA_DIR') ?? 'data');
   const integer = (name: string, otherwise: number, least: number, most: number) =>
     variables.integer(`TOLLGATE_${name}`, otherwise, least, most);
@@ -108,6 +114,8 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     tls: readTls(variables),
     trustedProxies: readTrustedProxies(variables),
     otlp: readOtlp(variables),
+    journalAnchors,
+    journalAnchorFiles: anchorFiles(journalAnchors),
     demo:
       variables.choice('TOLLGATE_DEMO', ['true', 'false'], databaseUrl === undefined ? 'true' : 'false') ===
       'true',

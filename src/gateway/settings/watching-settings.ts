@@ -1,5 +1,6 @@
-// The settings of the operators' listener and of tracing.
+// The settings of the operators' listener, of tracing, and of the journal's anchors.
 
+import { type Destination, readDestination } from '../../journal/anchor.js';
 import type { ProviderSettings } from '../../operators/sign-in/provider.js';
 import { isLoopback } from '../../values/network.js';
 import type { OtlpSettings } from '../observability/span-export.js';
@@ -99,4 +100,19 @@ export function readOtlp(variables: Variables): OtlpSettings | undefined {
     url: `${text.replace(/\/+$/, '')}/v1/traces`,
     headers: Object.fromEntries(named as [string, string][]),
   };
+}
+
+/** A checkpoint that somebody changes on its way is useless. */
+export function readJournalAnchors(variables: Variables): Destination[] {
+  const texts = (variables.text('TOLLGATE_JOURNAL_ANCHOR') ?? '').split(',').map((each) => each.trim());
+  return texts
+    .filter((text) => text !== '')
+    .map((text) => {
+      const destination = readDestination(text, isSafe);
+      if (destination === undefined)
+        throw new SettingsError(
+          'TOLLGATE_JOURNAL_ANCHOR must be a file such as /var/log/tollgate/journal, syslog, syslog+udp://HOST:PORT, syslog+tcp://HOST:PORT or https://…, or several with commas between; http:// leads to this machine only',
+        );
+      return destination;
+    });
 }

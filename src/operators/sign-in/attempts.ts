@@ -1,8 +1,8 @@
 // Attempts to sign in by a password: counted before it is looked at, so that many at the same time are no way around. Whoever has signed
 // in on a device before is counted apart there: nobody who guesses under a colleague's name keeps the colleague out.
 import { randomUUID } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import type { Queryable } from '../../postgres/database.js';
+import { networkOf } from '../../values/network.js';
 import { refuse } from '../../values/refusal.js';
 import {
   BEGIN_ATTEMPT,
@@ -80,15 +80,4 @@ async function whereFrom(
 
 function deviceName(device: Buffer): string {
   return `device:${device.toString('hex')}`;
-}
-
-/** Whoever has an address of IPv6 has as many as there are in a /64. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [head = '', tail] = address.split('::');
-  const before = head.split(':').filter((group) => group !== '');
-  const after = (tail ?? '').split(':').filter((group) => group !== '');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...new Array<string>(zeros).fill('0'), ...after];
-  return `${groups.slice(0, 4).join(':')}::/64`;
 }

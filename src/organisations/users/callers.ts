@@ -137,6 +137,15 @@ export class Callers {
     return ageMs < STALE_MS ? user.caller : undefined;
   }
 
+  /** Those of these names that users have, with their organisations. */
+  async organisationsOf(usernames: readonly string[]): Promise<ReadonlyMap<string, OrganisationId>> {
+    const { rows } = await this.database.query<{ username: string; organisationId: OrganisationId }>(
+      FIND_SECRETS,
+      USERNAMES.encode(usernames),
+    );
+    return new Map(rows.map(({ username, organisationId }) => [username, organisationId]));
+  }
+
   /** The caller with these credentials, or nobody. `credentials` stands for all of what is said. */
   async authenticate(credentials: string, said: LogIn): Promise<Caller | undefined> {
     const { username } = said;

@@ -1,6 +1,8 @@
 // Data keys and seals. Each merchant has a series of data key versions, wrapped by the key-encryption key. The newest seals,
 // all open. A seal is AES-256-GCM, bound to the place of its ciphertext: moved elsewhere, it does not open.
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type DecidingEntry, isKeyDestroyed } from '../../journal/deciding-entries.js';
+import { signerOf } from '../../journal/entry-signer.js';
 import { type Database, isUndefined, type Queryable } from '../../postgres/database.js';
 import { decrypt, encrypt } from '../../values/aes-gcm.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
@@ -20,6 +22,10 @@ export interface DataKeyRow {
   readonly version: number;
   readonly keyId: string;
   readonly wrapped: Buffer;
+}
+
+interface FoundDataKey extends DataKeyRow {
+  readonly destroyed: readonly DecidingEntry[] | null;
 }
 
 /** Called for every seal that does not open. */
@@ -166,9 +172,14 @@ export class DataKeys {
   /** The key version that a row names. */
   version(organisationId: OrganisationId, merchantId: MerchantId, version: number): Promise<DataKey> {
     return this.#remembered(merchantId, version, async () => {
-      const { rows } = await this.database.query<DataKeyRow>(DATA_KEY, [organisationId, merchantId, version]);
+      const { rows } = await this.database.query<FoundDataKey>(DATA_KEY, [
+        organisationId,
+        merchantId,
+        version,
+      ]);
       const [row] = rows;
-      if (row === undefined) {
+      // guard(keys: one that was destroyed does not come back): || isKeyDestroyed(row.destroyed, await signerOf(this.database)) ⇒
+      if (row === undefined || isKeyDestroyed(row.destroyed, await signerOf(this.database))) {
         throw new KeyDestroyed(`version ${version} of merchant ${merchantId}'s data key was destroyed`);
       }
       return this.#unwrap(organisationId, merchantId, row);
