@@ -65,8 +65,6 @@ export interface Gateway {
 const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
 const JOURNAL_LOG_INS_EVERY_MS = 60_000;
-/** Each is logged once. */
-const MOST_FORGED_LOGGED = 1_000;
 const LOOK_AT_DISK_EVERY_MS = 1_000;
 const DISK_FULL = 'the disk of the database is full';
 

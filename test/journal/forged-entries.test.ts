@@ -37,7 +37,12 @@ describe.each(['tollgate_application', 'tollgate_operator'])('as %s', (role) => 
       );
     const pays = async (pan: string) => (await gateway.api.purchase({ pan })).status;
     const problemsOf = async (id: number) => {
-      const { problems } = await verifySeals(operator.database, 'operator:test', operator.provider);
+      const { problems } = await verifySeals(
+        operator.database,
+        'operator:test',
+        operator.provider,
+        gateway.credentialKey,
+      );
       return problems.filter(({ where }) => where === `token ${id}`).map(({ problem }) => problem);
     };
 

@@ -76,7 +76,9 @@ const reported = (audit: number) => vi.waitUntil(async () => (await reports(audi
 
 async function problemsOf(audit: number): Promise<string[]> {
   const { database, provider, close } = await operatorOf(gateway);
-  const { problems } = await verifySeals(database, 'operator:test', provider).finally(close);
+  const { problems } = await verifySeals(database, 'operator:test', provider, gateway.credentialKey).finally(
+    close,
+  );
   return problems.filter(({ where }) => where === `transaction ${audit}`).map(({ problem }) => problem);
 }
 

@@ -73,7 +73,7 @@ async function sealAsBefore(): Promise<void> {
 }
 
 const problems = async () =>
-  (await verifySeals(operator.database, 'operator:test', operator.provider)).problems;
+  (await verifySeals(operator.database, 'operator:test', operator.provider, gateway.credentialKey)).problems;
 
 // catches(sealing: done once, and an entry that nobody has signed does not say so)
 test('transactions of an earlier release → sealed once, journalled, and then refunded and shown; one without a seal later is broken', async () => {

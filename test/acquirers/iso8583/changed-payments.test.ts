@@ -17,17 +17,20 @@ const broken = (audit: number) =>
 test.each([
   ['a larger amount', 'amount_cents = 99999900'],
   ['another currency', `currency = 'USD'`],
-])('a purchase is given %s and then refunded → nothing is sent, and the refusal is journalled', async (_, change) => {
-  const audit = await approved(gateway.api.purchase({ amount: 1_000 }));
-  await gateway.sql(`UPDATE transaction SET ${change} WHERE audit = $1`, [audit]);
-  const sent = at.host.messages().length;
-  const currency = change.startsWith('currency') ? 'USD' : 'AUD';
-  const { status, code } = await gateway.api.refund(audit, 900, { currency });
-  expect([status, code]).toEqual([503, 'not_processed']);
-  expect(at.host.messages()).toHaveLength(sent);
-  await vi.waitUntil(async () => (await broken(audit)).length > 0, { timeout: 60_000 });
-  expect(await broken(audit)).toEqual([{ actor: 'gateway:vault' }]);
-});
+])(
+  'a purchase is given %s and then refunded → nothing is sent, and the refusal is journalled',
+  async (_, change) => {
+    const audit = await approved(gateway.api.purchase({ amount: 1_000 }));
+    await gateway.sql(`UPDATE transaction SET ${change} WHERE audit = $1`, [audit]);
+    const sent = at.host.messages().length;
+    const currency = change.startsWith('currency') ? 'USD' : 'AUD';
+    const { status, code } = await gateway.api.refund(audit, 900, { currency });
+    expect([status, code]).toEqual([503, 'not_processed']);
+    expect(at.host.messages()).toHaveLength(sent);
+    await vi.waitUntil(async () => (await broken(audit)).length > 0, { timeout: 60_000 });
+    expect(await broken(audit)).toEqual([{ actor: 'gateway:vault' }]);
+  },
+);
 
 test('a purchase is given the sealed card of another payment and then refunded → nothing is sent', async () => {
   const mine = await approved(gateway.api.purchase({ amount: 1_000 }));

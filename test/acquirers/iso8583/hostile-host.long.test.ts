@@ -89,7 +89,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     expect([at.line.status.unasked >= 599, at.line.status.lost]).toEqual([true, 0]);
   });
 
-    test('requests something that the gateway does not support, such as new keys → answered as unsupported, not as done', async () => {
+  test('requests something that the gateway does not support, such as new keys → answered as unsupported, not as done', async () => {
     await at.line.open();
     at.host.send(ofHost('161', 7));
     at.host.send({ type: '0800', fields: { 11: '000008' } });
