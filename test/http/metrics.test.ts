@@ -182,6 +182,7 @@ describe('transactions', () => {
     await vi.waitUntil(
       async () =>
         (await gateway.sql('SELECT FROM transaction WHERE reversing AND resolve_attempts = 1')).length > 0,
+      PATIENTLY,
     );
     // Far enough ahead that no resolver takes it meanwhile.
     const [row] = await gateway.sql<{ audit: number }>(

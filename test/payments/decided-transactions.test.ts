@@ -7,6 +7,7 @@ import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { operatorOf } from '../../testkit/sealed-rows.js';
 
+const SOON = { timeout: 30_000 };
 const LOGINS = ['tollgate_application', 'tollgate_operator'];
 
 /** Prepares orders, as links with messages do. */
@@ -42,13 +43,10 @@ async function approved(sending = gateway.api.purchase({ amount: 1_000 })): Prom
 
 /** Until the resolver has asked once, and asks no more of itself. */
 const postponed = (audit: number, also = 'true') =>
-  vi.waitUntil(
-    async () => {
-      const later = `resolve_at > now() + interval '30 minutes' AND ${also}`;
-      return (await gateway.sql(`SELECT FROM transaction WHERE audit = ${audit} AND ${later}`)).length > 0;
-    },
-    { timeout: 30_000 },
-  );
+  vi.waitUntil(async () => {
+    const later = `resolve_at > now() + interval '30 minutes' AND ${also}`;
+    return (await gateway.sql(`SELECT FROM transaction WHERE audit = ${audit} AND ${later}`)).length > 0;
+  }, SOON);
 
 /** Left in doubt, and not due. */
 async function inDoubt(sending: () => ReturnType<typeof gateway.api.purchase>): Promise<number> {
@@ -72,7 +70,7 @@ const asked = () =>
 const reports = async (audit: number) =>
   (await gateway.sql(`SELECT FROM journal WHERE action = 'seal.broken' AND audit = $1`, [audit])).length;
 
-const reported = (audit: number) => vi.waitUntil(async () => (await reports(audit)) > 0, { timeout: 30_000 });
+const reported = (audit: number) => vi.waitUntil(async () => (await reports(audit)) > 0, SOON);
 
 async function problemsOf(audit: number): Promise<string[]> {
   const { database, provider, close } = await operatorOf(gateway);
@@ -177,7 +175,7 @@ describe('the resolver', () => {
     const good = await inDoubt(() => gateway.api.refund(paid, 100));
     acquirer.nextFindings(() => answered('00'));
     await gateway.sql(due(good));
-    await vi.waitUntil(async () => (await statusOf(good)) === 'approved');
+    await vi.waitUntil(async () => (await statusOf(good)) === 'approved', SOON);
     expect(await reports(good)).toBe(0);
   });
 
@@ -191,7 +189,7 @@ describe('the resolver', () => {
     await gateway.sql(due(audit));
     await postponed(audit, 'reversing');
     await gateway.sql(due(audit));
-    await vi.waitUntil(async () => (await statusOf(audit)) === 'error');
+    await vi.waitUntil(async () => (await statusOf(audit)) === 'error', SOON);
     expect([await reports(audit), await problemsOf(audit)]).toEqual([0, []]);
   });
 
