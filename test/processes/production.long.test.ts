@@ -37,6 +37,7 @@ afterAll(async () => {
 async function refused(change: Environment, userId = 1_000): Promise<string[]> {
   const settings = readSettings({
     TOLLGATE_ENVIRONMENT: 'production',
+    TOLLGATE_JOURNAL_ANCHOR: 'syslog',
     DATABASE_URL: plain,
     TOLLGATE_KEY_ENCRYPTION_KEY: KEY,
     ...change,
@@ -87,6 +88,7 @@ test.each<[string, Environment, RegExp]>([
 test('a database that is away, nothing else wrong → serve may wait for it; something wrong → it does not', async () => {
   const away = {
     TOLLGATE_ENVIRONMENT: 'production',
+    TOLLGATE_JOURNAL_ANCHOR: 'syslog',
     DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway',
     TOLLGATE_KEY_ENCRYPTION_KEY: KEY,
   };
@@ -165,6 +167,7 @@ test('serve with all of these → exit code 1, a line for each, and nothing is c
   const dataDir = join(folder, 'production');
   const { code, stdout, stderr } = await run(['serve'], {
     TOLLGATE_ENVIRONMENT: 'production',
+    TOLLGATE_JOURNAL_ANCHOR: 'syslog',
     TOLLGATE_DATA_DIR: dataDir,
     TOLLGATE_HOST: '0.0.0.0',
     TOLLGATE_PORT: '0',
