@@ -430,6 +430,10 @@ function settings({ isNew }: { readonly isNew: boolean }) {
 
 type WithKey = Doing<{ provider(): Promise<KeyProvider> }>;
 
+async function isLive({ database }: Doing, { name }: { readonly name: string }): Promise<boolean> {
+  return (await readAcquirer(database, name))?.mode === 'live';
+}
+
 /** The merchants of all organisations share links. */
 export const ACQUIRERS = {
   name: 'acquirer',
@@ -442,6 +446,7 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers',
       fresh: true,
+      secondPerson: { for: 'links', when: async (_, { test = false }) => !test },
       input: {
         name: needed(TEXT, '<name>', 'what the link is called'),
         kind: needed(KIND, '--kind <kind>', 'what it speaks: iso8583', { only: 'command' }),
@@ -461,6 +466,7 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers/:name',
       fresh: true,
+      secondPerson: { for: 'links', when: isLive },
       input: {
         name: LINK,
         address: optional(TEXT, ...ADDRESS_OF_HOST),
@@ -478,6 +484,7 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers/:name/remove',
       fresh: true,
+      secondPerson: { for: 'links', when: isLive },
       input: { name: LINK },
       run: ({ database, actor }, { name }) => removeAcquirer(database, actor, name),
       says: ({ name }) => `Acquirer ${name} removed.`,

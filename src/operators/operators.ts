@@ -104,7 +104,9 @@ export async function linkOperator(
   name: string,
 ): Promise<OperatorWithLink> {
   const { link, tag } = await newLink(database, key, consoleUrl, name);
-  await changeOperator(database, key, name, { actor, action: 'operator.link_made' }, ({ removed }) => {
+  const isRecovery = actor.startsWith('operator:account:') && (await hasOperators(database));
+  const action = isRecovery ? 'operator.recovered' : 'operator.link_made';
+  await changeOperator(database, key, name, { actor, action }, ({ removed }) => {
     if (removed) refuse('operator_removed', { name });
     return tag;
   });
@@ -266,6 +268,7 @@ export const OPERATORS = {
       scope: 'organisation',
       route: 'POST /operators',
       fresh: true,
+      secondPerson: { for: 'administrators', when: async (_, { role }) => role === 'administrator' },
       input: {
         name: needed(TEXT, '<name>', 'what the journal calls this person'),
         role: needed(ROLE, '--role <role>', MAY),
@@ -291,6 +294,8 @@ export const OPERATORS = {
       scope: 'organisation',
       route: 'POST /operators/:name/link',
       fresh: true,
+      // If nobody can sign in any more.
+      byAccount: true,
       input: { name: OPERATOR },
       run: async ({ database, actor, means }: WithKey, { name }) =>
         linkOperator(database, actor, await means.key(), means.consoleUrl, name),
@@ -316,6 +321,14 @@ export const OPERATORS = {
       scope: 'installation',
       route: 'POST /operators/:name/set',
       fresh: true,
+      secondPerson: {
+        for: 'administrators',
+        when: async ({ database }, { name, role, organisation }) => {
+          const before = await findActingOperator(database, name);
+          const isRaised = before.role !== 'administrator' || organisation !== undefined;
+          return (role ?? before.role) === 'administrator' && isRaised;
+        },
+      },
       input: {
         name: OPERATOR,
         role: optional(ROLE, '--role <role>', MAY),

@@ -24,6 +24,11 @@ export interface Permission {
   readonly scope: Scope;
 }
 
+/** What an installation can want a second person for, beside money above a limit. */
+export const SECOND_PERSON_FOR = ['links', 'exports', 'keys', 'administrators'] as const;
+
+export type SecondPersonFor = (typeof SECOND_PERSON_FOR)[number];
+
 /** What a task names, by which the organisations that it concerns are known. */
 export interface NamedThings {
   readonly organisations?: readonly number[];
@@ -202,6 +207,16 @@ interface Declared<
   /** For money and keys: on the console the operator has proved who they are within the last five minutes. */
   readonly fresh?: boolean;
   /**
+   * It waits until a second person has approved it; then whoever asked does the very same again. `rules`: whatever the rules of this
+   * installation say. `when`: not always, but for what is live, for example.
+   */
+  readonly secondPerson?: {
+    readonly for: SecondPersonFor | 'rules';
+    readonly when?: (doing: Doing<never>, given: Given<Input>) => Promise<boolean>;
+  };
+  /** Where there are operators, an account of the system does it all the same: scheduled work, and the way back in. */
+  readonly byAccount?: boolean;
+  /**
    * Of a task of an organisation whose fields may name none: it shows and changes nothing outside `fence`. Otherwise the console lets an
    * operator of one organisation do it only to what is named.
    */
@@ -238,6 +253,11 @@ export interface Task<Means> extends Permission {
   readonly on?: Ground;
   readonly route?: RoutePath | undefined;
   readonly fresh?: boolean;
+  readonly secondPerson?: {
+    readonly for: SecondPersonFor | 'rules';
+    when?(doing: Doing<Means>, given: object): Promise<boolean>;
+  };
+  readonly byAccount?: boolean;
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;
