@@ -42,6 +42,9 @@ export interface OperatorView {
   readonly link_until: Date | null;
   /** How this person can sign in to the console. */
   readonly signs_in_by: readonly ('passkey' | 'password' | 'provider')[];
+  /** As the journal names them. Null where nobody remembers, and `operator:account:…` for the command line without a token. */
+  readonly added_by: string | null;
+  readonly added_at: Date | null;
   readonly removed: boolean;
   /** Whether the row is as it was sealed. One that is not is nobody. */
   readonly sealed: boolean;
@@ -232,6 +235,7 @@ async function newLink(
 
 function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
   const { name, role, organisationId, linkUntilMs, removed, passkeys, password, providerSubject } = operator;
+  const added = operator.history.find(({ action }) => action === 'operator.added');
   return {
     name,
     role,
@@ -242,6 +246,8 @@ function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
       ...(password === null ? [] : (['password'] as const)),
       ...(providerSubject === null ? [] : (['provider'] as const)),
     ],
+    added_by: added?.by ?? null,
+    added_at: added === undefined ? null : new Date(added.atMs),
     removed,
     sealed,
   };
