@@ -79,9 +79,9 @@ export async function moneyNeedsApproval(
   aboveCents: number,
 ): Promise<void> {
   const database = new Database(databaseUrl, { maxConnections: 1 });
-  await setRules(database, 'operator:test', credentialKey, { above: [['AUD', aboveCents]] }).finally(() =>
-    database.close(),
-  );
+  await setRules(database, 'operator:test', credentialKey, {
+    above: [{ currency: 'AUD', cents: aboveCents }],
+  }).finally(() => database.close());
 }
 
 /** As if all operators had been added long ago: each can be the second person to any other. */

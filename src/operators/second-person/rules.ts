@@ -12,13 +12,18 @@ import {
   type SecondPersonFor,
   task,
 } from '../../tasks/task.js';
-import { isCurrency, MAX_AMOUNT_CENTS, moneyText } from '../../values/money.js';
+import { CURRENCIES, isCurrency, MAX_AMOUNT_CENTS, moneyText } from '../../values/money.js';
 import { refuse } from '../../values/refusal.js';
 import { FIND_RULES, LOCK_RULES, STORE_RULES } from './rules.sql.js';
 
+interface Limit {
+  readonly currency: string;
+  readonly cents: number;
+}
+
 export interface ApprovalRules {
-  /** Of each currency. Empty: money needs nobody else. A currency that is not named needs a second person for any amount. */
-  readonly above: Readonly<Record<string, number>>;
+  /** Empty: money needs nobody else. A currency that is not named needs a second person for any amount. */
+  readonly above: readonly Limit[];
   readonly kinds: readonly SecondPersonFor[];
   /** How often they were set. */
   readonly version: number;
@@ -36,9 +41,9 @@ interface RulesRow extends Pick<ApprovalRules, 'above'> {
 type NoRules = { readonly version: null; readonly journalled: string | null };
 
 /** Until somebody sets others. */
-const AT_FIRST = { above: {}, kinds: [...SECOND_PERSON_FOR], version: 0, sealed: true } as const;
+const AT_FIRST = { above: [], kinds: [...SECOND_PERSON_FOR], version: 0, sealed: true } as const;
 /** What is not as it was set counts for nothing, and the strictest is in force. */
-const STRICTEST = { ...AT_FIRST, above: { AUD: 0 }, sealed: false } as const;
+const STRICTEST = { ...AT_FIRST, above: [{ currency: 'AUD', cents: 0 }], sealed: false } as const;
 
 export async function readRules(database: Queryable, key: CredentialKey): Promise<ApprovalRules> {
   const [row] = (await database.query<RulesRow | NoRules>(FIND_RULES)).rows as [RulesRow | NoRules];
@@ -56,17 +61,21 @@ export function needsApproval(
   cents: number,
 ): boolean {
   // guard(second person: a currency without a limit is no way around): ?? 0) ⇒ ?? Number.POSITIVE_INFINITY)
-  return Object.keys(above).length > 0 && cents > (above[currency] ?? 0);
+  return above.length > 0 && cents > (limitOf(above, currency) ?? 0);
+}
+
+function limitOf(above: readonly Limit[], currency: string): number | undefined {
+  return above.find((each) => each.currency === currency)?.cents;
 }
 
 interface NewRules {
-  readonly above?: readonly (readonly [currency: string, cents: number])[] | null | undefined;
+  readonly above?: readonly Limit[] | null | undefined;
   readonly kinds?: readonly (SecondPersonFor | 'nothing')[] | undefined;
 }
 
 function after(before: ApprovalRules, { above, kinds }: NewRules): Pick<ApprovalRules, 'above' | 'kinds'> {
   return {
-    above: above === undefined ? before.above : Object.fromEntries(above ?? []),
+    above: above === undefined ? before.above : (above ?? []),
     kinds:
       kinds === undefined
         ? before.kinds
@@ -79,12 +88,10 @@ export async function loosens(database: Queryable, key: CredentialKey, wish: New
   const before = await readRules(database, key);
   const { above, kinds } = after(before, wish);
   if (!before.sealed || before.kinds.some((kind) => !kinds.includes(kind))) return true;
-  const isLimited = Object.keys(before.above).length > 0;
-  if (isLimited && Object.keys(above).length === 0) return true;
+  const isLimited = before.above.length > 0;
+  if (isLimited && above.length === 0) return true;
   // A limit that is named for the first time lets amounts pass that needed somebody, as long as other currencies had one.
-  return (
-    isLimited && Object.entries(above).some(([currency, cents]) => cents > (before.above[currency] ?? 0))
-  );
+  return isLimited && above.some(({ currency, cents }) => cents > (limitOf(before.above, currency) ?? 0));
 }
 
 export async function setRules(
@@ -93,7 +100,7 @@ export async function setRules(
   key: CredentialKey,
   wish: NewRules,
 ): Promise<ApprovalRules> {
-  const currencies = (wish.above ?? []).map(([currency]) => currency);
+  const currencies = (wish.above ?? []).map(({ currency }) => currency);
   if (new Set(currencies).size < currencies.length) refuse('approval_rules_contradict');
   return database.transaction(async (connection) => {
     await connection.query(LOCK_RULES);
@@ -112,7 +119,7 @@ export async function setRules(
 
 function sealOf(key: CredentialKey, { above, kinds, version }: Omit<ApprovalRules, 'sealed'>): Buffer {
   // In an order of their own: the database keeps members of JSON in another.
-  const limits = Object.entries(above).sort(([one], [other]) => (one < other ? -1 : 1));
+  const limits = above.map(({ currency, cents }) => [currency, cents]);
   return key.macOf(['tollgate rules of approvals', limits, kinds, version]);
 }
 
@@ -121,26 +128,26 @@ function isSealed(key: CredentialKey, rules: Omit<ApprovalRules, 'sealed'>, seal
 }
 
 function inWords({ above, kinds }: Pick<ApprovalRules, 'above' | 'kinds'>): string {
-  const limits = Object.entries(above).map(([currency, cents]) => `above ${moneyText(cents, currency)}`);
+  const limits = above.map(({ currency, cents }) => `above ${moneyText(cents, currency)}`);
   const parts = [...(limits.length > 0 ? [...limits, 'any amount of another currency'] : []), ...kinds];
   return parts.length === 0 ? 'nothing needs a second person' : `a second person for ${parts.join(', ')}`;
 }
 
-const LIMIT: Kind<readonly [string, number]> = {
+const LIMIT: Kind<Limit> = {
   read: (text) => {
     const [currency = '', cents = ''] = text.split('=');
     const isLimit = /^[A-Z]{3}=[0-9]{1,12}$/.test(text) && isCurrency(currency);
-    return isLimit && Number(cents) <= MAX_AMOUNT_CENTS ? [currency, Number(cents)] : undefined;
+    return isLimit && Number(cents) <= MAX_AMOUNT_CENTS ? { currency, cents: Number(cents) } : undefined;
   },
   mustBe: 'It must be a currency and an amount in its smallest unit, such as AUD=100000.',
   schema: {
-    type: 'array',
-    prefixItems: [
-      { type: 'string', pattern: '^[A-Z]{3}$' },
-      { type: 'integer', minimum: 0, maximum: MAX_AMOUNT_CENTS },
-    ],
-    minItems: 2,
-    maxItems: 2,
+    type: 'object',
+    properties: {
+      currency: { enum: CURRENCIES },
+      cents: { type: 'integer', minimum: 0, maximum: MAX_AMOUNT_CENTS },
+    },
+    required: ['currency', 'cents'],
+    additionalProperties: false,
   },
 };
 

@@ -423,7 +423,9 @@ function inWords(name: string, input: Fields, given: object): string {
     if (kind.isFlag) return option;
     if (kind.inFile) return [...option, `(a file of ${String(value).length} characters)`];
     const text = Array.isArray(value)
-      ? value.map((each) => [each].flat().join('=')).join(',')
+      ? value
+          .map((each) => (typeof each === 'object' && each !== null ? Object.values(each).join('=') : each))
+          .join(',')
       : String(value);
     return [...option, containsCardNumber(text) ? '(not shown)' : text];
   });
