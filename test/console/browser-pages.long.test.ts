@@ -27,7 +27,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
   let details: readonly (readonly [string, string])[];
 
   beforeAll(async () => {
-    desk = await consoleInBrowser({ settings: { FOUR_EYES_ABOVE: '15000' } });
+    desk = await consoleInBrowser();
+    await moneyNeedsApproval(desk.gateway, 15_000);
     ada = await desk.open();
     details = await fill(desk, ada.client);
     await ada.load('/');

@@ -135,7 +135,7 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
   return (
     <>
       {waitsAlone && <>Nobody else can approve it: you can from {moment(alone_from)} on. </>}
-      {(!isOwn || waitsAlone) && (
+      {(!isOwn || (waitsAlone && Date.parse(alone_from) <= Date.now())) && (
         <DialogButton
           label="Approve"
           small

@@ -40,6 +40,10 @@ const within = async <Result>(work: (database: Database) => Promise<Result>): Pr
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
   return work(database).finally(() => database.close());
 };
+const doctorOn = async (wanted: string): Promise<Json> => {
+  const { stdout } = await runHere(['doctor', '--json'], environment);
+  return JSON.parse(stdout).findings.find(({ check }: { check: string }) => check === wanted);
+};
 /** With the rights of one of the logins. */
 const asLogin = async (role: string, text: string, values: unknown[] = []): Promise<void> => {
   const client = new pg.Client({ connectionString: gateway.databaseUrl, options: `-c role=${role}` });
@@ -134,6 +138,10 @@ describe('four eyes that are one pair', () => {
     expect((await ada.get('/operators')).body).toContainEqual(
       expect.objectContaining({ name: 'finn', sealed: false }),
     );
+    expect(await doctorOn('operators')).toMatchObject({
+      result: 'failed',
+      found: expect.stringMatching(/finn/),
+    });
     await as('ada').json('operator remove finn');
   });
 
@@ -290,6 +298,10 @@ describe('the rules', () => {
       before?.seal,
     ]);
     expect(await as('ada').text('approval rules')).toMatch(/^The rules were changed in the database/);
+    expect(await doctorOn('operators')).toMatchObject({
+      result: 'failed',
+      found: expect.stringMatching(/the rules of approvals/),
+    });
     expect((await refund(ada, await purchase(100))).state).toBe('waiting');
     expect(await as('ada').refusal('approval require --above AUD=1000')).toMatch(/waits for a second person/);
     // Not even the operating login may; the owner of the tables gains nothing by it.
@@ -334,6 +346,10 @@ describe('the command line', () => {
     expect(await lastOf('operator.recovered')).toMatchObject([
       { actor: expect.stringMatching(/^operator:account:/), detail: 'bert' },
     ]);
+    expect(await doctorOn('operators')).toMatchObject({
+      result: 'warning',
+      found: expect.stringMatching(/without a token for bert$/),
+    });
     const { request } = await refund(ada, await purchase());
     expect(await as('bert').refusal(`approval approve ${request}`)).toMatch(
       /bert cannot be the second person/,
