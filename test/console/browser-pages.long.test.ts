@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PLACES } from '../../console/src/shell/places.js';
 import { accessibilityMistakes } from '../../testkit/accessibility.js';
 import { inBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
-import { type ConsoleClient, signedIn } from '../../testkit/console.js';
+import { type ConsoleClient, moneyNeedsApproval, signedIn } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,

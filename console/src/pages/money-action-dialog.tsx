@@ -8,7 +8,7 @@ import { Problem } from '../api/problem.js';
 import { Dialog } from '../forms/dialog.js';
 import { StatusMark } from '../marks.js';
 import { Failure } from '../states.js';
-import { amountText, centsIn, money } from '../words.js';
+import { amountText, centsIn, moment, money } from '../words.js';
 import { MoneyActionStore } from './money-action.js';
 
 export type MoneyActionName = 'void' | 'refund' | 'completion';
