@@ -54,6 +54,9 @@ BEGIN
   -- Whoever serves asks for nothing and approves nothing, but carries out what was asked for.
   REVOKE INSERT, UPDATE ON operator_request FROM tollgate_application;
   GRANT UPDATE (state, failure, taken_until) ON operator_request TO tollgate_application;
+  REVOKE ALL ON task_request, approval_rules FROM tollgate_application;
+  -- guard(roles: nobody takes the rules of approvals away): task_request, approval_rules FROM tollgate_operator ⇒ task_request FROM tollgate_operator
+  REVOKE DELETE ON task_request, approval_rules FROM tollgate_operator;
   -- Whoever serves finds no differences, and works through none.
   REVOKE INSERT, UPDATE ON settlement_difference FROM tollgate_application;
   -- Whoever serves imports nothing. What an ID stood for is not forgotten: a token that was deleted would come back with the next import.

@@ -485,6 +485,10 @@ function settings({ isNew }: { readonly isNew: boolean }) {
 
 type WithKey = Doing<{ provider(): Promise<KeyProvider> }>;
 
+async function isLive({ database }: Doing, { name }: { readonly name: string }): Promise<boolean> {
+  return (await readAcquirer(database, name))?.mode === 'live';
+}
+
 /** The merchants of all organisations share links. */
 export const ACQUIRERS = {
   name: 'acquirer',
@@ -497,6 +501,7 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers',
       fresh: true,
+      secondPerson: { for: 'links', when: async (_, { test = false }) => !test },
       input: {
         name: needed(TEXT, '<name>', 'what the link is called'),
         kind: needed(KIND, '--kind <kind>', 'what it speaks: iso8583', { only: 'command' }),
@@ -516,6 +521,7 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers/:name',
       fresh: true,
+      secondPerson: { for: 'links', when: isLive },
       input: {
         name: LINK,
         address: optional(TEXT, ...ADDRESS_OF_HOST),
@@ -535,6 +541,7 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers/:name/remove',
       fresh: true,
+      secondPerson: { for: 'links', when: isLive },
       input: { name: LINK },
       run: ({ database, actor }, { name }) => removeAcquirer(database, actor, name),
       says: ({ name }) => `Acquirer ${name} removed.`,

@@ -36,6 +36,10 @@ export type ConsoleProblemCode = keyof typeof OWN | ProblemCode;
 /** Refusals that are neither "there is no such" (404) nor about what was sent (422). */
 const STATUSES: { readonly [Code in RefusalCode]?: number } = {
   sign_in_link_refused: 401,
+  sign_in_link_opened_by_inviter: 403,
+  second_person_needed: 409,
+  nobody_else_can_approve: 409,
+  second_person_not_independent: 403,
   sign_in_failed: 401,
   passkey_refused: 401,
   provider_refused: 401,

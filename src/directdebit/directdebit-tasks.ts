@@ -165,6 +165,7 @@ export const DIRECT_DEBIT = {
       help: 'put every item that waits into a new file for the bank; what is in it can no longer be voided',
       role: 'operator',
       scope: 'organisation',
+      byAccount: true,
       input: {
         merchant: MERCHANT,
         out: needed(TEXT, '--out <file>', 'where to write it; never overwrites another file'),
@@ -189,6 +190,7 @@ export const DIRECT_DEBIT = {
       role: 'operator',
       // A file may name items of several merchants.
       scope: 'installation',
+      byAccount: true,
       input: { path: needed(TEXT, '<file>', 'the file with the items that the bank returned') },
       run: async ({ database, actor, means, progress }: DoingWithKey, { path }) =>
         importDirectDebitReturns(database, actor, await means.provider(), {

@@ -197,6 +197,7 @@ export const BACKUP = {
       help: 'back up the database that comes with Tollgate, while the gateway serves',
       role: 'administrator',
       scope: 'installation',
+      byAccount: true,
       // Best made before an upgrade, with whichever release.
       on: 'any schema',
       input: BACKUP_INPUT,
@@ -237,6 +238,7 @@ export const COUNTERS = {
       help: 'after a backup of your own PostgreSQL was brought back, and before the gateway starts: move audits, IDs and STANs past what may have been used since',
       role: 'administrator',
       scope: 'installation',
+      byAccount: true,
       // Whoever owns the tables may move everything in them.
       on: 'as owner',
       input: {

@@ -1,6 +1,6 @@
 // The keys that seal card data, as the operator looks at them, renews them while the gateway serves, and destroys them.
 import { WRAPPED_MAC_KEYS } from '../acquirers/acquirer-tasks.js';
-import { checkMerchant } from '../organisations/merchants.js';
+import { checkMerchant, ofLiveMerchant } from '../organisations/merchants.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { SEALED_PAYMENT_DETAILS } from '../payments/cards/payment-details.js';
 import type { Database, Queryable } from '../postgres/database.js';
@@ -243,6 +243,7 @@ export const KEYS = {
       help: 'open every seal and hold every token against the journal: whether anybody has changed them in the database; ends with 1 where somebody has',
       role: 'operator',
       scope: 'organisation',
+      byAccount: true,
       route: 'POST /keys/verify',
       input: { merchant: OF_MERCHANT },
       run: async ({ database, actor, means }: WithKeys, { merchant }) =>
@@ -274,6 +275,7 @@ export const KEYS = {
       scope: 'organisation',
       route: 'POST /keys/destroy',
       fresh: true,
+      secondPerson: { for: 'keys', when: ofLiveMerchant },
       input: {
         merchant: needed(ID, '--merchant <id>', 'the merchant', { names: 'merchants' }),
         version: needed(count(), '--version <version>', 'the version'),

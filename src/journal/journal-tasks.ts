@@ -206,6 +206,7 @@ export const JOURNAL = {
       help: 'find entries that were changed, removed or inserted; exit code 1 if there are any',
       role: 'viewer',
       scope: 'installation',
+      byAccount: true,
       route: 'POST /journal/verify',
       long: true,
       input: {
@@ -229,6 +230,7 @@ export const JOURNAL = {
       help: 'sign the end of the chain, to be kept elsewhere',
       role: 'operator',
       scope: 'installation',
+      byAccount: true,
       input: { out: optional(TEXT, '--out <file>', 'write it to this file') },
       run: async ({ database, actor, means }: WithKey, { out }) => {
         await journal(database, { actor, action: 'journal.checkpoint_made' });

@@ -8,6 +8,7 @@ import type { OperatorRole } from '../tasks/task.js';
 import type { OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import { LOCK_OPERATOR, STORE_OPERATOR } from './operators.sql.js';
+import { NOW_MS } from './sessions.sql.js';
 
 /** A passkey: the public half of a key pair that never leaves its device. */
 export interface Passkey {
@@ -32,6 +33,16 @@ export interface SignInMeans {
 
 export const NO_MEANS: SignInMeans = { password: null, totp: null, passkeys: [], providerSubject: null };
 
+/** That somebody else added, linked, changed or removed this operator. */
+export interface Handling {
+  /** As the journal names them. */
+  readonly by: string;
+  readonly action: JournalAction;
+  readonly atMs: number;
+  /** The role and the organisation before that, of an operator who could sign in. */
+  readonly was: readonly [role: OperatorRole, organisation: OrganisationId | null] | null;
+}
+
 /** Everything that the seal covers. */
 export interface SealedOperator extends SignInMeans {
   readonly name: string;
@@ -44,6 +55,8 @@ export interface SealedOperator extends SignInMeans {
   readonly version: number;
   readonly removed: boolean;
   readonly isDemo: boolean;
+  /** Who added this operator, and who else changed them lately: the oldest first. */
+  readonly history: readonly Handling[];
 }
 
 /** What the seal of a session covers. */
@@ -55,15 +68,26 @@ export interface SealedSession {
   readonly endsMs: number;
 }
 
-/** A link lets somebody in only as far as to say how they will sign in from then on. */
-export type SessionStage = 'enrolling' | 'signed_in';
+/**
+ * A link lets somebody in only as far as to say how they will sign in from then on. `command_line`: a token, which shows who runs
+ * commands and opens no page.
+ */
+export type SessionStage = 'enrolling' | 'signed_in' | 'command_line';
 
 export type SignInMethod = 'link' | 'demo' | 'passkey' | 'password' | 'provider';
 
 export function sealOfOperator(key: CredentialKey, operator: SealedOperator): Buffer {
   const { name, role, organisationId, linkTag, linkUntilMs, version, removed } = operator;
   const parts = [name, role, organisationId, hex(linkTag), linkUntilMs, version, removed];
-  return key.macOf(['tollgate operator', ...parts, ...meansOf(operator)]);
+  const history = operator.history.map(({ by, action, atMs, was }) => [by, action, atMs, was]);
+  return key.macOf([
+    'tollgate operator',
+    ...parts,
+    ...meansOf(operator),
+    // Rows of a time before the history are sealed without one.
+    // guard(second person: sealed with who added them): ...(history.length > 0 ? [history] : []), ⇒
+    ...(history.length > 0 ? [history] : []),
+  ]);
 }
 
 export function isSealedOperator(key: CredentialKey, operator: SealedOperator, seal: Buffer | null): boolean {
@@ -79,9 +103,13 @@ export function isSealedSession(key: CredentialKey, session: SealedSession, seal
   return sameBytes(sealOfSession(key, session), seal);
 }
 
+export function canSignIn({ password, totp, passkeys, providerSubject }: SignInMeans): boolean {
+  return password !== null || totp !== null || passkeys.length > 0 || providerSubject !== null;
+}
+
 /** Nothing for one that cannot sign in yet. */
-function meansOf({ password, totp, passkeys, providerSubject, isDemo }: SealedOperator): unknown[] {
-  const has = password !== null || totp !== null || passkeys.length > 0 || providerSubject !== null || isDemo;
+function meansOf(operator: SealedOperator): unknown[] {
+  const { password, totp, passkeys, providerSubject, isDemo } = operator;
   // In an order of its own: the database keeps members of JSON in another.
   const keys = passkeys.map(({ id, publicKey, label, transports, addedMs }) => [
     id,
@@ -90,7 +118,7 @@ function meansOf({ password, totp, passkeys, providerSubject, isDemo }: SealedOp
     transports,
     addedMs,
   ]);
-  return has ? [password, hex(totp), keys, providerSubject, isDemo] : [];
+  return canSignIn(operator) || isDemo ? [password, hex(totp), keys, providerSubject, isDemo] : [];
 }
 
 export type OperatorRow = SealedOperator & {
@@ -144,7 +172,9 @@ export function changeOperator(
       if (!isSealedOperator(key, before, before.seal)) refuse('operator_seal_broken', { name });
       await checkSeal(connection, journalledOperator(before));
     }
-    const operator = { ...before, ...(await work(before, connection)), version: before.version + 1 };
+    const changed = await work(before, connection);
+    const history = await historyAfter(connection, before, actor, action);
+    const operator = { ...before, ...changed, history, version: before.version + 1 };
     const seal = sealOfOperator(key, operator);
     await connection.query(STORE_OPERATOR, [
       name,
@@ -159,6 +189,7 @@ export function changeOperator(
       operator.totp,
       JSON.stringify(operator.passkeys),
       operator.providerSubject,
+      JSON.stringify(operator.history),
     ]);
     const entry = {
       actor,
@@ -169,4 +200,24 @@ export function changeOperator(
     await journal(connection, entry, journalledOperator({ name, seal }));
     return operator;
   });
+}
+
+/** For so long whoever added, linked or changed somebody is not told apart from them. */
+export const NOT_INDEPENDENT_MS = 7 * 86_400_000;
+
+/** Who added somebody stays; what is too old to count goes. */
+async function historyAfter(
+  connection: Queryable,
+  { name, history, role, organisationId, removed, ...means }: SealedOperator,
+  actor: string,
+  action: JournalAction,
+): Promise<readonly Handling[]> {
+  if (actor === `operator:${name}`) return history;
+  const { rows } = await connection.query<{ nowMs: number }>(NOW_MS);
+  const { nowMs: atMs } = rows[0] as { nowMs: number };
+  const kept = history.filter(
+    (each) => each.action === 'operator.added' || each.atMs > atMs - NOT_INDEPENDENT_MS,
+  );
+  const was = !removed && canSignIn(means) ? ([role, organisationId] as const) : null;
+  return [...kept, { by: actor, action, atMs, was }];
 }

@@ -4,7 +4,7 @@ import type { Statement } from '../postgres/database.js';
 /** What the seal covers, the seal, and what the journal seals that with. */
 export const OPERATOR = `name, role, organisation_id AS "organisationId", link_tag AS "linkTag",
       round(extract(epoch FROM link_until) * 1000)::float8 AS "linkUntilMs", version, seal, removed_at IS NOT NULL AS removed,
-      password, totp, passkeys, provider_subject AS "providerSubject", is_demo AS "isDemo",
+      password, totp, passkeys, provider_subject AS "providerSubject", is_demo AS "isDemo", history,
       ${newestSeal("'operator/' || operator.name")} AS newest`;
 
 export const ADD_OPERATOR: Statement = {
@@ -45,7 +45,7 @@ export const STORE_OPERATOR: Statement = {
   text: `
     UPDATE operator SET link_tag = $2, link_until = to_timestamp($3::float8 / 1000), version = $4, seal = $5,
       removed_at = CASE WHEN $6 THEN coalesce(removed_at, now()) END, role = $7, organisation_id = $8,
-      password = $9, totp = $10, passkeys = $11, provider_subject = $12
+      password = $9, totp = $10, passkeys = $11, provider_subject = $12, history = $13
     WHERE name = $1`,
 };
 

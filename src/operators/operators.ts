@@ -42,6 +42,9 @@ export interface OperatorView {
   readonly link_until: Date | null;
   /** How this person can sign in to the console. */
   readonly signs_in_by: readonly ('passkey' | 'password' | 'provider')[];
+  /** As the journal names them. Null where nobody remembers, and `operator:account:…` for the command line without a token. */
+  readonly added_by: string | null;
+  readonly added_at: Date | null;
   readonly removed: boolean;
   /** Whether the row is as it was sealed. One that is not is nobody. */
   readonly sealed: boolean;
@@ -104,7 +107,9 @@ export async function linkOperator(
   name: string,
 ): Promise<OperatorWithLink> {
   const { link, tag } = await newLink(database, key, consoleUrl, name);
-  await changeOperator(database, key, name, { actor, action: 'operator.link_made' }, ({ removed }) => {
+  const isRecovery = actor.startsWith('operator:account:') && (await hasOperators(database));
+  const action = isRecovery ? 'operator.recovered' : 'operator.link_made';
+  await changeOperator(database, key, name, { actor, action }, ({ removed }) => {
     if (removed) refuse('operator_removed', { name });
     return tag;
   });
@@ -232,6 +237,7 @@ async function newLink(
 
 function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
   const { name, role, organisationId, linkUntilMs, removed, passkeys, password, providerSubject } = operator;
+  const added = operator.history.find(({ action }) => action === 'operator.added');
   return {
     name,
     role,
@@ -242,6 +248,8 @@ function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
       ...(password === null ? [] : (['password'] as const)),
       ...(providerSubject === null ? [] : (['provider'] as const)),
     ],
+    added_by: added?.by ?? null,
+    added_at: added === undefined ? null : new Date(added.atMs),
     removed,
     sealed,
   };
@@ -268,6 +276,7 @@ export const OPERATORS = {
       scope: 'organisation',
       route: 'POST /operators',
       fresh: true,
+      secondPerson: { for: 'administrators', when: async (_, { role }) => role === 'administrator' },
       input: {
         name: needed(TEXT, '<name>', 'what the journal calls this person'),
         role: needed(ROLE, '--role <role>', MAY),
@@ -293,6 +302,8 @@ export const OPERATORS = {
       scope: 'organisation',
       route: 'POST /operators/:name/link',
       fresh: true,
+      // If nobody can sign in any more.
+      byAccount: true,
       input: { name: OPERATOR },
       run: async ({ database, actor, means }: WithKey, { name }) =>
         linkOperator(database, actor, await means.key(), means.consoleUrl, name),
@@ -318,6 +329,14 @@ export const OPERATORS = {
       scope: 'installation',
       route: 'POST /operators/:name/set',
       fresh: true,
+      secondPerson: {
+        for: 'administrators',
+        when: async ({ database }, { name, role, organisation }) => {
+          const before = await findActingOperator(database, name);
+          const isRaised = before.role !== 'administrator' || organisation !== undefined;
+          return (role ?? before.role) === 'administrator' && isRaised;
+        },
+      },
       input: {
         name: OPERATOR,
         role: optional(ROLE, '--role <role>', MAY),

@@ -2,7 +2,7 @@
 import type { JournalAction } from '../journal/journal.js';
 import { isCheckViolation, type Queryable, type Statement } from '../postgres/database.js';
 import { count, FLAG, ID, TEXT, TEXTS } from '../tasks/kinds.js';
-import { needed, nullable, optional, task } from '../tasks/task.js';
+import { type Doing, needed, nullable, optional, task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
@@ -168,6 +168,15 @@ export async function checkMerchant(database: Queryable, merchant: number | unde
   if (count === 0) refuse('merchant_not_found', { merchant });
 }
 
+/** For tasks that need a second person where real cards are concerned. */
+export async function ofLiveMerchant(
+  { database }: Pick<Doing, 'database'>,
+  { merchant }: { readonly merchant: number },
+): Promise<boolean> {
+  const { rows } = await database.query<{ mode: Mode }>(FIND_MERCHANT, [merchant]);
+  return (rows[0] ?? refuse('merchant_not_found', { merchant })).mode === 'live';
+}
+
 /** Live as soon as one merchant is: of this organisation, or of all. */
 export async function modeOf(database: Queryable, organisation?: OrganisationId): Promise<Mode> {
   return (await database.query(HAS_LIVE_MERCHANT, [organisation ?? null])).count > 0 ? 'live' : 'test';
@@ -314,6 +323,12 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant',
+      secondPerson: {
+        for: 'links',
+        when: async (doing, { merchant, acquirer, acceptorId, terminals, categoryCode }) =>
+          [acquirer, acceptorId, terminals, categoryCode].some((given) => given !== undefined) &&
+          ofLiveMerchant(doing, { merchant }),
+      },
       input: {
         merchant: MERCHANT,
         vault: optional(FLAG, '--vault', 'give it the vault product', {

@@ -24,6 +24,11 @@ export interface Permission {
   readonly scope: Scope;
 }
 
+/** What an installation can want a second person for, beside money above a limit. */
+export const SECOND_PERSON_FOR = ['links', 'exports', 'keys', 'administrators'] as const;
+
+export type SecondPersonFor = (typeof SECOND_PERSON_FOR)[number];
+
 /** What a request names. The organisations that it concerns are looked up from these. */
 export interface NamedThings {
   readonly organisations?: readonly number[];
@@ -206,6 +211,16 @@ interface Declared<
   /** Reads all of something, and changes nothing: on the console few such tasks run at a time, and each ends with its asker. */
   readonly long?: boolean;
   /**
+   * It waits until a second person has approved it; then the person who asked runs the very same again. `rules`: whatever the rules of
+   * this installation say. `when`: not always, but for what is live, for example.
+   */
+  readonly secondPerson?: {
+    readonly for: SecondPersonFor | 'rules';
+    readonly when?: (doing: Doing<never>, given: Given<Input>) => Promise<boolean>;
+  };
+  /** Even if there are operators, an account of the system may run it: scheduled work, and the way back in. */
+  readonly byAccount?: boolean;
+  /**
    * For a task about an organisation that a request does not have to name: the task itself shows and changes nothing outside `fence`.
    * Without this the console refuses an operator of one organisation who names nothing.
    */
@@ -243,6 +258,11 @@ export interface Task<Means> extends Permission {
   readonly route?: RoutePath | undefined;
   readonly fresh?: boolean;
   readonly long?: boolean;
+  readonly secondPerson?: {
+    readonly for: SecondPersonFor | 'rules';
+    when?(doing: Doing<Means>, given: object): Promise<boolean>;
+  };
+  readonly byAccount?: boolean;
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;

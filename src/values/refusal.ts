@@ -87,7 +87,12 @@ const REFUSALS = {
   operator_exists: 'there is or was an operator {name}; names are not given twice',
   operator_not_found: 'there is no operator {name}',
   operator_removed: 'the operator {name} was removed',
-  operator_unnamed: 'this installation has operators: say which of them you are',
+  operator_not_proved:
+    'this installation has operators: prove which of them you are, by a token that the console gives you on the page “Sign-in and sessions”',
+  command_line_token_refused:
+    'the token of the command line is not right, or has ended: the console gives you another, for 15 minutes',
+  sign_in_link_opened_by_inviter:
+    '{by} made this link for {name}: open it in a browser in which {by} has never signed in',
   operator_seal_broken: 'the operator {name} has a broken seal: somebody has changed it in the database',
   operator_role_too_low: 'the operator {name} has the role {role}; “{task}” takes the role {least}',
   operator_of_one_organisation:
@@ -235,6 +240,15 @@ const REFUSALS = {
   request_decided: 'request {request} cannot be decided any more: it is {state}',
   request_of_same_operator:
     'request {request} needs the approval of another operator than the one who made it',
+  export_recipient_not_shown:
+    'a second person has to see who can open it: give each public key itself (age1…), and no file of them',
+  second_person_needed:
+    'request {request} waits for a second person; once it is approved, do the same again within an hour',
+  nobody_else_can_approve:
+    'request {request} waits for a day, because nobody else can approve it: from {from} on approve it yourself, and do the same again within an hour',
+  second_person_not_independent:
+    'request {request}: {approver} cannot be the second person to {requester}: within the last seven days one of them was added, linked or changed by the other, by the same person, or from the command line without a token',
+  approval_rules_contradict: 'a currency has one limit: name each once',
   approval_needs_operator: 'only a named operator can approve: an account of the system is not a person',
 
   // Settlement.

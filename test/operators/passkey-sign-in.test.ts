@@ -53,6 +53,7 @@ describe('a link', () => {
           version: row?.version as number,
           removed: false,
           isDemo: false,
+          history: [],
           password: null,
           totp: null,
           passkeys: [],

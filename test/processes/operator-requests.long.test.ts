@@ -93,7 +93,7 @@ describe('no available gateway', () => {
 
   /** Stored, and nobody waits for it. */
   const pending = async (operator: string, audit: number): Promise<number> => {
-    const means = { key, fourEyesAboveCents: undefined, patienceMs: 0 };
+    const means = { key, patienceMs: 0 };
     const wish = { operation: 'refund', organisation: 1, audit, reason: 'x', key: randomUUID() } as const;
     const made = await within((database) => requestOperation(database, operator, means, wish));
     expect(made.state).toBe('ready');

@@ -26,6 +26,13 @@ const COLUMNS: readonly Column<OperatorLine>[] = [
     show: ({ signs_in_by }) => signs_in_by.join(', ') || 'nothing yet',
     wide: true,
   },
+  {
+    key: 'added',
+    title: 'Added by',
+    show: ({ added_by, added_at }) =>
+      added_by === null ? '–' : `${added_by.replace(/^operator:/, '')}, ${moment(added_at)}`,
+    wide: true,
+  },
   { key: 'link', title: 'Link works until', show: ({ link_until }) => moment(link_until), wide: true },
   { key: 'state', title: 'State', show: (operator) => <Mark word={stateOf(operator)} /> },
 ];
@@ -51,7 +58,12 @@ interface NewLink {
 }
 
 function shownLink({ name, link }: NewLink): ReactNode {
-  return <Secret what={`Give this link to ${name}. It works once, for 15 minutes.`} value={link} />;
+  return (
+    <Secret
+      what={`Give this link to ${name}. It works once, for 15 minutes, and not in your own browser.`}
+      value={link}
+    />
+  );
 }
 
 export default function Operators(): ReactNode {

@@ -64,8 +64,11 @@ export const SIGN_IN_ROUTES: readonly Route[] = [
   openRoute(
     { method: 'POST', path: '/sign-in/link', for: 'anyone', body: Type.Object({ name: NAME, token: TOKEN }) },
     async (call): Promise<LinkAnswer> => {
-      const { database, parts, body, address, agent, cookie } = call;
-      const operator = await useLink(database, parts.key, body.name, body.token);
+      const { database, parts, body, address, agent, cookie, device } = call;
+      const operator = await useLink(database, parts.key, body.name, body.token, {
+        device: device === undefined ? undefined : parts.key.tagOfToken('device', device),
+        signedIn: call.session?.operator.name,
+      });
       if (operator.isDemo && parts.demo) {
         cookie.set(await signedIn(database, parts.key, operator, 'demo', visitorOf(call)));
         return { stage: 'signed_in' };

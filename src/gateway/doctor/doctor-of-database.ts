@@ -3,6 +3,9 @@ import { type ListedAcquirer, listAcquirers } from '../../acquirers/acquirer-tas
 import { verifySubjects } from '../../installation/subjects.js';
 import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
 import { knownFrom, verifyEndOfJournal } from '../../journal/journal-tasks.js';
+import { isSealedOperator, NOT_INDEPENDENT_MS, type OperatorRow } from '../../operators/operator.js';
+import { LIST_OPERATORS } from '../../operators/operators.sql.js';
+import { readRules } from '../../operators/second-person/rules.js';
 import { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database } from '../../postgres/database.js';
 import { missingMigrations } from '../../postgres/schema.js';
@@ -20,6 +23,7 @@ const DAY = 86_400;
 const LAST_ID = 2_147_483_647;
 const CHAIN = 'journal’s chain';
 const SEALED_ROWS = 'sealed rows';
+const OPERATORS = 'operators';
 const CHAIN_ENTRIES = 10_000;
 
 export async function examineDatabase(database: Database, settings: Settings): Promise<CheckResult[]> {
@@ -55,6 +59,9 @@ async function examineSealed(database: Database, settings: Settings): Promise<Ch
         notChecked(CHAIN, error.message),
       ),
       await examineRows(database, provider).catch((error: Error) => notChecked(SEALED_ROWS, error.message)),
+      await examineOperators(database, provider).catch((error: Error) =>
+        notChecked(OPERATORS, error.message),
+      ),
     ];
   } catch (error) {
     const { message } = error as Error;
@@ -62,6 +69,7 @@ async function examineSealed(database: Database, settings: Settings): Promise<Ch
       failure('key of this database', message, 'bring the right one: see docs/keys.md'),
       notChecked(CHAIN, 'it takes the key'),
       notChecked(SEALED_ROWS, 'it takes the key'),
+      notChecked(OPERATORS, 'it takes the key'),
     ];
   }
 }
@@ -114,6 +122,37 @@ async function examineRows(database: Database, provider: KeyProvider): Promise<C
     `${problems.length} of ${rows} are not as they were sealed, and not used; ${first.subject}: ${first.problem}`,
     'find out who writes to the database; `tollgate keys verify` shows all, and docs/keys.md how to put them right',
   );
+}
+
+/** Rules and operators that somebody changed in the database, and links that were made without a token. */
+async function examineOperators(database: Database, provider: KeyProvider): Promise<CheckResult> {
+  const key = new CredentialKey(await openInstallationKey(database, provider, 'credentials'));
+  const rows = (await database.query<OperatorRow>(LIST_OPERATORS)).rows;
+  const broken = rows.filter((row) => !isSealedOperator(key, row, row.seal)).map(({ name }) => name);
+  if (broken.length > 0)
+    return failure(
+      OPERATORS,
+      `somebody has changed ${broken.join(', ')} in the database`,
+      'run `tollgate operator remove` for each; find out who writes to the database',
+    );
+  if (!(await readRules(database, key)).sealed)
+    return failure(
+      OPERATORS,
+      'somebody has changed the rules of approvals in the database: everything needs a second person',
+      'run `tollgate approval require`; find out who writes to the database',
+    );
+  const recovered = rows.filter(({ history }) =>
+    history.some(
+      ({ action, atMs }) => action === 'operator.recovered' && atMs > Date.now() - NOT_INDEPENDENT_MS,
+    ),
+  );
+  if (recovered.length > 0)
+    return warning(
+      OPERATORS,
+      `a sign-in link was made without a token for ${recovered.map(({ name }) => name).join(', ')}`,
+      'ask who it was: `tollgate journal --action operator.recovered`',
+    );
+  return ok(OPERATORS, 'nobody has changed them, or what needs a second person, in the database');
 }
 
 function examineGateways(

@@ -42,10 +42,8 @@ export interface Settings {
   /** How many days of generated trade the demo starts with. */
   readonly demoDays: number;
   readonly logLevel: string;
-  /** The name of the operator who runs a command. */
-  readonly operator: string | undefined;
-  /** Operators' requests above this many cents need a second person. Undefined: none do. */
-  readonly fourEyesAboveCents: number | undefined;
+  /** By which the console vouches for whoever runs a command. */
+  readonly operatorToken: string | undefined;
   readonly acquirerDeadlineMs: number;
   readonly resolverIntervalMs: number;
   readonly resolverFirstPauseMs: number;
@@ -120,8 +118,7 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
       variables.choice('TOLLGATE_DEMO', ['true', 'false'], databaseUrl === undefined ? 'true' : 'false') ===
       'true',
     demoDays: integer('DEMO_DAYS', 9, 0, 120),
-    operator: variables.text('TOLLGATE_OPERATOR'),
-    fourEyesAboveCents: readFourEyes(variables),
+    operatorToken: variables.text('TOLLGATE_OPERATOR_TOKEN'),
     logLevel: variables.choice('TOLLGATE_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
     acquirerDeadlineMs: integer('ACQUIRER_DEADLINE_MS', 10_000, 50, 120_000),
     resolverIntervalMs: integer('RESOLVER_INTERVAL_MS', 1_000, 10, 60_000),
@@ -207,16 +204,6 @@ function readNetworks(variables: Variables): string[] {
     }
   }
   return named;
-}
-
-/** 0: whatever the amount. */
-function readFourEyes(variables: Variables): number | undefined {
-  const text = variables.text('TOLLGATE_FOUR_EYES_ABOVE');
-  if (text === undefined) return undefined;
-  if (!/^[0-9]{1,12}$/.test(text)) {
-    throw new SettingsError('TOLLGATE_FOUR_EYES_ABOVE must be an amount in cents from 0 to 999999999999');
-  }
-  return Number(text);
 }
 
 function readCrashAt(variables: Variables): Settings['crashAt'] {

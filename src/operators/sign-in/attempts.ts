@@ -65,16 +65,25 @@ export async function rememberDevice(connection: Queryable, operator: string, de
   await connection.query(FORGET_DEVICES, [operator]);
 }
 
+/** Whether the operator has signed in there. */
+export async function knowsDevice(
+  database: Queryable,
+  operator: string,
+  device: Buffer | undefined,
+): Promise<boolean> {
+  return (
+    device !== undefined && (await database.query(KNOWS_DEVICE, [operator, deviceName(device)])).count > 0
+  );
+}
+
 async function whereFrom(
   database: Queryable,
   operator: string,
   address: string,
   device: Buffer | undefined,
 ): Promise<string> {
-  if (device !== undefined && operator !== '') {
-    const name = deviceName(device);
-    if ((await database.query(KNOWS_DEVICE, [operator, name])).count > 0) return name;
-  }
+  if (device !== undefined && operator !== '' && (await knowsDevice(database, operator, device)))
+    return deviceName(device);
   return networkOf(address);
 }
 

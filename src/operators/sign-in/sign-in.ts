@@ -14,7 +14,7 @@ import {
 } from '../operator.js';
 import { FIND_OPERATOR } from '../operators.sql.js';
 import { databaseTime, openSession, type Session } from '../sessions.js';
-import { attemptSucceeded, beginAttempt, rememberDevice } from './attempts.js';
+import { attemptSucceeded, beginAttempt, knowsDevice, rememberDevice } from './attempts.js';
 import type { Passwords } from './password.js';
 import {
   FIND_BY_PASSKEY,
@@ -45,14 +45,23 @@ export interface PasswordMeans {
   readonly totp: TotpSeals;
 }
 
+/** The browser in which a link is opened. */
+interface OpeningBrowser {
+  readonly device: Buffer | undefined;
+  /** Who is signed in there. */
+  readonly signedIn: string | undefined;
+}
+
 /** Uses the link up. */
 export async function useLink(
   database: Queryable,
   key: CredentialKey,
   name: string,
   token: string,
+  browser: OpeningBrowser,
 ): Promise<SealedOperator> {
   const change = { actor: `operator:${name}`, action: 'operator.link_used' } as const;
+  await needInvited(database, key, name, token, browser);
   try {
     return await changeOperator(database, key, name, change, async (operator, connection) => {
       const { linkTag, linkUntilMs, removed } = operator;
@@ -65,6 +74,29 @@ export async function useLink(
     throw error instanceof Refusal ? new Refusal('sign_in_link_refused', undefined) : error;
   }
 }
+
+/** A link is for whom it was made: not in a browser in which whoever made it is signed in, or ever was. The journal has the attempt. */
+async function needInvited(
+  database: Queryable,
+  key: CredentialKey,
+  name: string,
+  token: string,
+  { device, signedIn: current }: OpeningBrowser,
+): Promise<void> {
+  const operator = await findOperator(database, key, name);
+  // Without the right token nobody learns who made it.
+  if (!operator?.linkTag || !sameBytes(operator.linkTag, key.tagOfLink(name, token))) return;
+  const made = operator.history.findLast(({ action }) => MAKES_LINK.includes(action));
+  const by = made?.by.replace(/^operator:/, '') ?? name;
+  const isInviter = by !== name && (current === by || (await knowsDevice(database, by, device)));
+  // guard(second person: nobody opens the link that they made for another): if (!isInviter) return; ⇒ if (by !== '') return;
+  if (!isInviter) return;
+  const detail = `sign-in link of ${name}, in a browser of ${by}`;
+  await journal(database, { actor: `operator:${by}`, action: 'operator.refused', detail });
+  refuse('sign_in_link_opened_by_inviter', { name, by });
+}
+
+const MAKES_LINK: readonly string[] = ['operator.added', 'operator.link_made'];
 
 /** By a password and a code. Returns what the browser is to keep. */
 export async function signInByPassword(

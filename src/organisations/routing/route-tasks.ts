@@ -11,6 +11,7 @@ import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { isCurrency } from '../../values/money.js';
 import { type FieldProblem, refuse } from '../../values/refusal.js';
+import { ofLiveMerchant } from '../merchants.js';
 import { checkAcquirer, isTerminalTaken } from './merchant-acquirers.js';
 import { type Route, readRoutes } from './routes.js';
 import {
@@ -242,6 +243,7 @@ export const ROUTES = {
       // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
       scope: 'installation',
       route: 'POST /routes/:merchant/set',
+      secondPerson: { for: 'links', when: ofLiveMerchant },
       input: {
         merchant: MERCHANT,
         acquirer: needed(TEXT, '--acquirer <name>', 'the link that it leads to'),
@@ -274,6 +276,7 @@ export const ROUTES = {
       role: 'operator',
       scope: 'installation',
       route: 'POST /routes/:merchant/off',
+      secondPerson: { for: 'links', when: ofLiveMerchant },
       input: {
         merchant: MERCHANT,
         acquirer: optional(TEXT, '--acquirer <name>', 'only those that lead to this link'),
