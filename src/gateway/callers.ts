@@ -67,7 +67,9 @@ export function watchSeals(database: Queryable, log: Pick<Logger, 'error'>): Sea
       action: 'seal.broken',
       detail: `${subject}: ${problem}`,
     } as const;
-    journal(database, entry).catch(() => log.error('a row that is not as it was sealed could not be journalled'));
+    journal(database, entry).catch(() =>
+      log.error('a row that is not as it was sealed could not be journalled'),
+    );
   });
 }
 
