@@ -12,6 +12,7 @@ import type { KeyProvider } from '../src/vault/keys/key-provider.js';
 import { DataKeys, open, type Place } from '../src/vault/keys/keys.js';
 import { Rotation } from '../src/vault/keys/rotation.js';
 import { SEALED_TOKENS } from '../src/vault/keys/sealed-rows.js';
+import { credentialKeyOf } from './cast.js';
 import type { TestGateway } from './gateway.js';
 import { cardAccount, cardBeginning, type NewToken, vaultOf } from './vault-client.js';
 
@@ -64,6 +65,7 @@ export async function operatorAt(databaseUrl: string, dataDir: string): Promise<
   const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
   const provider = await openKeyProvider(settings, database);
   setSigner(database, new EntrySigner(await journalKey(database, provider)));
+  await credentialKeyOf(database, settings);
   return {
     database,
     provider,
