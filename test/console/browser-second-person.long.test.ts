@@ -70,7 +70,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(
       await ada.page.keyboard.press('Escape');
       await ada.goTo('/approvals');
       const row = rowOf(ada.page, 'Requests', 'operator add dora');
-      await row.getByText(/Nobody else can approve it: you can from/).waitFor();
+      await row.getByText(/Nobody else can approve it: whoever asked can from/).waitFor();
       await row.getByRole('button', { name: 'Take back' }).click();
       await dialogOf(ada.page, /^Take back/)
         .getByRole('button', { name: 'Take back' })

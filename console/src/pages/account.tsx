@@ -101,7 +101,7 @@ function CommandLine(): ReactNode {
             send={() => act('/command-line-token')}
             result={({ token }) => (
               <Secret
-                what="Give it to commands as TOLLGATE_OPERATOR_TOKEN, or when they ask for it. It is shown only now."
+                what="Give it to commands as TOLLGATE_OPERATOR_TOKEN, or when they ask for it."
                 value={token}
               />
             )}

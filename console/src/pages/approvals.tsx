@@ -65,6 +65,7 @@ const COLUMNS: readonly Column<Request>[] = [
       </span>
     ),
   },
+  { key: 'next', title: 'What comes next', show: nextOf },
   {
     key: 'audit',
     title: 'New audit',
@@ -125,16 +126,13 @@ export default function Approvals(): ReactNode {
 function Decide({ request }: { readonly request: Request }): ReactNode {
   const act = useAct();
   const { operator } = useSession();
-  const { request: id, kind, state, what, requested_by, alone_from, expires } = request;
+  const { request: id, kind, state, what, requested_by, alone_from } = request;
   const isOwn = requested_by === `operator:${operator}`;
-  if (kind === 'task' && state === 'approved' && isOwn)
-    return <>Do the same again until {moment(expires)}.</>;
   if (state !== 'waiting') return null;
   const waitsAlone = isOwn && alone_from !== null;
   const path = `/approvals/${id}`;
   return (
     <>
-      {waitsAlone && <>Nobody else can approve it: you can from {moment(alone_from)} on. </>}
       {(!isOwn || (waitsAlone && Date.parse(alone_from) <= Date.now())) && (
         <DialogButton
           label="Approve"
@@ -184,4 +182,12 @@ function resultOf(request: Request): string {
   if (request.kind === 'task') return `Approved: ${request.requested_by} can do it now.`;
   const { audit, status } = request;
   return audit === null ? 'It is still being processed.' : `Done: transaction ${audit}, ${status}.`;
+}
+
+function nextOf({ kind, state, alone_from, expires }: Request): string {
+  if (state === 'waiting' && alone_from !== null)
+    return `Nobody else can approve it: whoever asked can from ${moment(alone_from)} on.`;
+  if (kind === 'task' && state === 'approved')
+    return `Whoever asked does the same again until ${moment(expires)}.`;
+  return '';
 }
