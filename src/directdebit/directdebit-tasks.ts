@@ -165,6 +165,7 @@ export const DIRECT_DEBIT = {
       help: 'put every item that waits into a new file for the bank; what is in it can no longer be voided',
       role: 'operator',
       scope: 'organisation',
+      fresh: true,
       input: {
         merchant: MERCHANT,
         out: needed(TEXT, '--out <file>', 'where to write it; never overwrites another file'),

@@ -191,6 +191,7 @@ export const BACKUP = {
       scope: 'installation',
       // Best made before an upgrade, with whichever release.
       on: 'any schema',
+      fresh: true,
       input: BACKUP_INPUT,
       checks: checkBackup,
       run: backUp,

@@ -266,6 +266,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants',
+      fresh: true,
       input: {
         name: needed(TEXT, '<name>', 'what it is called'),
         organisation: needed(ID, '--organisation <id>', 'the organisation that owns it', {
@@ -310,6 +311,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant',
+      fresh: true,
       input: {
         merchant: MERCHANT,
         vault: optional(FLAG, '--vault', 'give it the vault product', {
@@ -336,6 +338,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant/suspend',
+      fresh: true,
       input: { merchant: MERCHANT },
       run: ({ database, actor }, { merchant }) => suspendMerchant(database, actor, merchant),
       says: ({ id, name }) => `Merchant ${id} (${name}) is suspended.`,
@@ -346,6 +349,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant/resume',
+      fresh: true,
       input: { merchant: MERCHANT },
       run: ({ database, actor }, { merchant }) => resumeMerchant(database, actor, merchant),
       says: ({ id, name }) => `Merchant ${id} (${name}) is not suspended.`,

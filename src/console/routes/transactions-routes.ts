@@ -52,7 +52,7 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/transactions.csv', permission: taskNamed('transaction list') },
+    { method: 'GET', path: '/transactions.csv', permission: taskNamed('transaction list'), recent: true },
     async ({ query, database, fence, actor, signal }) => {
       const asked = readFile(query);
       const scope = scopeOf(asked, fence);

@@ -246,6 +246,7 @@ export const ROUTES = {
       // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
       scope: 'installation',
       route: 'POST /routes/:merchant/set',
+      fresh: true,
       input: {
         merchant: MERCHANT,
         acquirer: needed(TEXT, '--acquirer <name>', 'the link that it leads to'),
@@ -278,6 +279,7 @@ export const ROUTES = {
       role: 'operator',
       scope: 'installation',
       route: 'POST /routes/:merchant/off',
+      fresh: true,
       input: {
         merchant: MERCHANT,
         acquirer: optional(TEXT, '--acquirer <name>', 'only those that lead to this link'),

@@ -37,6 +37,7 @@ export const VAULT = {
       // Whoever has the key can open every card in the file.
       role: 'administrator',
       scope: 'organisation',
+      fresh: true,
       input: {
         merchant: MERCHANT,
         recipients: needed(
