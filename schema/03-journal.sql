@@ -32,6 +32,8 @@ CREATE INDEX journal_of_transaction ON journal (organisation_id, audit, id)
   WHERE audit IS NOT NULL AND action <> 'token.opened';
 CREATE INDEX journal_of_customer ON journal (organisation_id, customer_id, id)
   WHERE customer_id IS NOT NULL AND action <> 'token.opened';
+-- Who was given access, when and by whom, and when access was last reviewed.
+CREATE INDEX journal_of_access ON journal (id) WHERE action IN ('operator.added', 'user.added', 'operator.reviewed');
 -- Which files of acquirers were reconciled since.
 CREATE INDEX journal_of_reconciliations ON journal (id) WHERE action = 'settlement.reconciled';
 

@@ -1,12 +1,12 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two, and what it takes to be one of them.
 import type { PluginSettings } from '../../plugins/contract.js';
 import { Batcher } from '../../postgres/batches.js';
-import type { Database } from '../../postgres/database.js';
+import type { Database, Queryable } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { Networks } from '../../values/network.js';
-import { FIND_SECRETS, FIND_USERS, USERNAMES } from './callers.sql.js';
+import { FIND_SECRETS, FIND_USERS, STORE_USE, USERNAMES } from './callers.sql.js';
 import { isAdmitted, type ShownCertificate } from './client-certificate.js';
 import { type CredentialKey, type SealedUser, sameBytes } from './credentials.js';
 import { bitsOf } from './permissions.js';
@@ -97,6 +97,8 @@ export class Callers {
   readonly #users = new Map<string, User>();
   readonly #proven = new Map<string, Proof>();
   readonly #loading = new Map<string, Promise<User | undefined>>();
+  /** On which day a user has called last, and whether that is stored. */
+  readonly #used = new Map<string, { readonly day: string; isStored: boolean }>();
   readonly #attempts: Batcher<Attempt, Required | undefined>;
   readonly #readings: Batcher<Reading, readonly UserRow[]>;
 
@@ -157,6 +159,15 @@ export class Callers {
     return undefined;
   }
 
+  /** For reviews of who still needs access. Away from the requests, so that none waits for it. */
+  async storeUse(database: Queryable): Promise<void> {
+    const day = today();
+    const unstored = [...this.#used].filter(([, use]) => use.day === day && !use.isStored);
+    if (unstored.length === 0) return;
+    await database.query(STORE_USE, [unstored.map(([username]) => username).sort(), day]);
+    for (const [, use] of unstored) use.isStored = true;
+  }
+
   /** Those who want the same user at the same time share one read. */
   #load(username: string): Promise<User | undefined> {
     const known = this.#loading.get(username);
@@ -201,6 +212,11 @@ export class Callers {
     };
     forgetOldest(this.#users);
     this.#users.set(username, user);
+    const day = today();
+    if (this.#used.get(username)?.day !== day) {
+      forgetOldest(this.#used);
+      this.#used.set(username, { day, isStored: false });
+    }
     return user;
   }
 
@@ -235,6 +251,10 @@ function merchantOf(row: UserRow): Merchant {
     suspended,
     plugins,
   };
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
 function forgetOldest(cache: Map<string, unknown>): void {
