@@ -71,6 +71,8 @@ export type JournalAction =
   | 'operator.link_made'
   | 'operator.changed'
   | 'operator.removed'
+  | 'operator.enabled'
+  | 'operator.reviewed'
   | 'operator.refused'
   | 'operator.link_used'
   | 'operator.enrolled'

@@ -43,6 +43,10 @@ export interface SealedOperator extends SignInMeans {
   readonly version: number;
   readonly removed: boolean;
   readonly isDemo: boolean;
+  /** The last passwords, the newest first, as they were stored. They are not allowed again. */
+  readonly formerPasswords: readonly string[];
+  /** When the operator was added, or enabled again. Null: before this was recorded. */
+  readonly enabledMs: number | null;
 }
 
 /** What the seal of a session covers. */
@@ -62,7 +66,7 @@ export type SignInMethod = 'link' | 'demo' | 'passkey' | 'password' | 'provider'
 export function sealOfOperator(key: CredentialKey, operator: SealedOperator): Buffer {
   const { name, role, organisationId, linkTag, linkUntilMs, version, removed } = operator;
   const parts = [name, role, organisationId, hex(linkTag), linkUntilMs, version, removed];
-  return key.macOf(['tollgate operator', ...parts, ...meansOf(operator)]);
+  return key.macOf(['tollgate operator', ...parts, ...meansOf(operator), ...furtherOf(operator)]);
 }
 
 export function isSealedOperator(key: CredentialKey, operator: SealedOperator, seal: Buffer | null): boolean {
@@ -76,6 +80,11 @@ export function sealOfSession(key: CredentialKey, session: SealedSession): Buffe
 
 export function isSealedSession(key: CredentialKey, session: SealedSession, seal: Buffer): boolean {
   return sameBytes(sealOfSession(key, session), seal);
+}
+
+/** Nothing for an operator that was sealed before there was any of it: such a seal still holds. */
+function furtherOf({ formerPasswords, enabledMs }: SealedOperator): unknown[] {
+  return formerPasswords.length === 0 && enabledMs === null ? [] : [{ formerPasswords, enabledMs }];
 }
 
 /** Nothing for one that cannot sign in yet. */
@@ -92,7 +101,18 @@ function meansOf({ password, totp, passkeys, providerSubject, isDemo }: SealedOp
   return has ? [password, hex(totp), keys, providerSubject, isDemo] : [];
 }
 
-export type OperatorRow = SealedOperator & { readonly seal: Buffer | null };
+export type OperatorRow = SealedOperator & {
+  readonly seal: Buffer | null;
+  readonly createdMs: number;
+  /** The last sign-in has a seal of its own: it changes nothing of what the operator may do. */
+  readonly signedInMs: number | null;
+  readonly signedInSeal: Buffer | null;
+};
+
+/** Whether they may add and enable others, everywhere. */
+export function administersAll({ role, organisationId }: SealedOperator): boolean {
+  return role === 'administrator' && organisationId === null;
+}
 
 export interface OperatorChange {
   readonly actor: string;
@@ -114,19 +134,20 @@ export function changeOperator(
     operator: SealedOperator,
     connection: Queryable,
   ) => Partial<SealedOperator> | Promise<Partial<SealedOperator>>,
-): Promise<SealedOperator> {
+): Promise<OperatorRow> {
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<OperatorRow>(LOCK_OPERATOR, [name]);
     const before = rows[0] ?? refuse('operator_not_found', { name });
     if (!isNew && !evenBroken && !isSealedOperator(key, before, before.seal))
       refuse('operator_seal_broken', { name });
-    const operator = { ...before, ...(await work(before, connection)), version: before.version + 1 };
+    const changed = { ...before, ...(await work(before, connection)), version: before.version + 1 };
+    const operator = { ...changed, seal: sealOfOperator(key, changed) };
     await connection.query(STORE_OPERATOR, [
       name,
       operator.linkTag,
       operator.linkUntilMs,
       operator.version,
-      sealOfOperator(key, operator),
+      operator.seal,
       operator.removed,
       operator.role,
       operator.organisationId,
@@ -134,6 +155,8 @@ export function changeOperator(
       operator.totp,
       JSON.stringify(operator.passkeys),
       operator.providerSubject,
+      JSON.stringify(operator.formerPasswords),
+      operator.enabledMs,
     ]);
     await journal(connection, {
       actor,

@@ -150,6 +150,8 @@ export interface TaskSettings {
   readonly demo: boolean;
   /** The simulated acquirer's file. */
   readonly simulatorLedger: string;
+  /** After how long without activity a session on the console ends. */
+  readonly sessionIdleMs: number;
   /** For how many days events are kept. */
   readonly eventDays: number;
   /** After how many days, and how many seals, a data key is renewed. */
@@ -199,7 +201,7 @@ interface Declared<
   /** On what, if not on a current schema with the rights of operators' commands. `as owner`: of the tables. */
   readonly on?: Ground;
   readonly route?: Route;
-  /** For money and keys: on the console the operator has proved who they are within the last five minutes. */
+  /** For what sends money, cards or rights elsewhere: on the console the operator proved who they are in the last five minutes. */
   readonly fresh?: boolean;
   /**
    * Of a task of an organisation whose fields may name none: it shows and changes nothing outside `fence`. Otherwise the console lets an
