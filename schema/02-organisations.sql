@@ -105,6 +105,8 @@ CREATE TABLE gateway_user (
   version integer NOT NULL DEFAULT 0,
   -- An HMAC of all of this and of its grants. A row that is not as it was sealed is nobody's.
   seal bytea,
+  -- The last day on which it called, for reviews of access. Not covered by the seal: processes write it while they serve.
+  used_on date,
   -- guard(schema: a user of a merchant of another organisation): UNIQUE (organisation_id, username), ⏎ FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id) ⇒ UNIQUE (organisation_id, username), ⏎ FOREIGN KEY (merchant_id) REFERENCES merchant (id)
   UNIQUE (organisation_id, username),
   FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id),

@@ -43,6 +43,8 @@ CREATE INDEX journal_of_customer ON journal (organisation_id, customer_id, id)
   WHERE customer_id IS NOT NULL AND action <> 'token.opened';
 -- That what was there before has been sealed: looked for among all entries of the journal.
 CREATE INDEX journal_of_sealing ON journal (id) WHERE action = 'transactions.sealed';
+-- Who was given access, when and by whom, and when access was last reviewed.
+CREATE INDEX journal_of_access ON journal (id) WHERE action IN ('operator.added', 'user.added', 'operator.reviewed');
 -- Which files of acquirers were reconciled since.
 CREATE INDEX journal_of_reconciliations ON journal (id) WHERE action = 'settlement.reconciled';
 

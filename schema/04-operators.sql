@@ -31,6 +31,13 @@ CREATE TABLE operator (
   id integer GENERATED ALWAYS AS IDENTITY CONSTRAINT operator_id_once UNIQUE,
   -- Who else added this person, made links for them or changed them: covered by the seal. Somebody who was is no second person to them.
   history jsonb NOT NULL DEFAULT '[]',
+  -- The last passwords, the newest first, so that they are not set again. Covered by the seal.
+  former_passwords jsonb NOT NULL DEFAULT '[]',
+  -- When the operator was added, or enabled again. Covered by the seal. Empty for those who were added before this was recorded.
+  enabled_at timestamptz,
+  -- The last sign-in, with a seal of its own. An operator who has not signed in for 90 days is disabled.
+  signed_in_at timestamptz,
+  signed_in_seal bytea,
   CONSTRAINT link_ends CHECK ((link_tag IS NULL) = (link_until IS NULL))
 );
 
@@ -59,13 +66,13 @@ CREATE INDEX operator_session_by_end ON operator_session (ends_at);
 -- Attempts to sign in that have failed, or are under way. They are forgotten after an hour.
 CREATE TABLE operator_attempt (
   id uuid PRIMARY KEY,
-  -- Of an operator that there is; empty for a name that nobody has.
-  operator text NOT NULL,
-  -- An address, or the network of one.
+  -- An address, or the network of one, or a device on which this operator has signed in.
   network text NOT NULL,
-  made_at timestamptz NOT NULL DEFAULT now()
+  made_at timestamptz NOT NULL DEFAULT now(),
+  -- An HMAC of the name that was typed, whether or not anybody has it. It may be a password.
+  name_tag bytea NOT NULL
 );
-CREATE INDEX operator_attempt_by_operator ON operator_attempt (operator, made_at);
+CREATE INDEX operator_attempt_by_name ON operator_attempt (name_tag, made_at);
 CREATE INDEX operator_attempt_by_network ON operator_attempt (network, made_at);
 CREATE INDEX operator_attempt_by_time ON operator_attempt (made_at);
 

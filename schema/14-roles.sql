@@ -45,6 +45,7 @@ BEGIN
   -- guard(roles: who serves lets nobody in, and sends no money elsewhere): INSERT, UPDATE, DELETE ON gateway_user ⇒ DELETE ON gateway_user
   REVOKE INSERT, UPDATE, DELETE ON gateway_user, user_grant, acquirer, acquirer_terminal, route, merchant, surcharge_rule,
     direct_entry, plugin_setting, installation_key FROM tollgate_application;
+  GRANT UPDATE (used_on) ON gateway_user TO tollgate_application;
   -- A row can be locked by whoever may change something of it.
   GRANT UPDATE (created_at) ON merchant TO tollgate_application;
   REVOKE INSERT, DELETE ON organisation, gateway FROM tollgate_application;

@@ -64,7 +64,6 @@ export async function operatorAt(databaseUrl: string, dataDir: string): Promise<
   const database = new Database(databaseUrl, { maxConnections: 2, patient: true });
   const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
   const provider = await openKeyProvider(settings, database);
-  setSigner(database, new EntrySigner(await journalKey(database, provider)));
   await credentialKeyOf(database, settings);
   return {
     database,

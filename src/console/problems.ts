@@ -44,6 +44,7 @@ const STATUSES: { readonly [Code in RefusalCode]?: number } = {
   passkey_refused: 401,
   provider_refused: 401,
   too_many_attempts: 429,
+  operator_disabled: 403,
   acceptor_not_permitted: 403,
   not_processed: 503,
   no_gateway_running: 503,

@@ -126,10 +126,12 @@ export class ConsoleSite {
   async #answer(route: Route, check: Check, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const origin = originOf(request.raw, this.parts);
     if (!('fromElsewhere' in route.options && route.options.fromElsewhere)) checkOrigin(request.raw, origin);
+    const { key, settings } = this.parts;
     const address = this.parts.clientAddresses.of(request.raw);
     const database = this.#databaseFor(this.parts.database, address);
     const { token, ...cookies } = cookiesOf(request, reply, origin);
-    const find = async () => (token === undefined ? undefined : findSession(database, this.parts.key, token));
+    const find = async () =>
+      token === undefined ? undefined : findSession(database, key, token, settings.sessionIdleMs);
     const session = await find();
     const operator = await this.#admitted(route, session, database);
     const gone = new AbortController();

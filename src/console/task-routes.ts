@@ -21,6 +21,7 @@ export function routesOf(task: Task<Means>): Route[] {
     method,
     path,
     permission: task,
+    // guard(console: a fresh proof for what redirects cards, money or rights): task.fresh ?? false ⇒ false
     recent: task.fresh ?? false,
     long: task.long ?? false,
     ...(method === 'POST' && inBody.length > 0 && { body: schemaOf(inBody) }),

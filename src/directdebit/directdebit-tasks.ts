@@ -166,6 +166,7 @@ export const DIRECT_DEBIT = {
       role: 'operator',
       scope: 'organisation',
       byAccount: true,
+      fresh: true,
       input: {
         merchant: MERCHANT,
         out: needed(TEXT, '--out <file>', 'where to write it; never overwrites another file'),

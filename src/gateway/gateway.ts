@@ -65,6 +65,7 @@ export interface Gateway {
 const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
 const JOURNAL_LOG_INS_EVERY_MS = 60_000;
+const STORE_USE_EVERY_MS = 30_000;
 const LOOK_AT_DISK_EVERY_MS = 1_000;
 const DISK_FULL = 'the disk of the database is full';
 
@@ -153,6 +154,13 @@ export function startGateway({
       (error) => watch.jobFailed('disk', error),
     );
     stack.opened(looking.start(), (loop) => loop.stop());
+    const noting = new Loop(
+      () => callers.storeUse(databases.others),
+      STORE_USE_EVERY_MS,
+      (error) => watch.jobFailed('last use of API users', error),
+      { pausesFirst: true },
+    );
+    stack.opened(noting.start(), (loop) => loop.stop());
     const spans = stack.opened(settings.otlp && new SpanExport(settings.otlp, log), (taken) =>
       taken?.close(),
     );

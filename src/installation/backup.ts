@@ -200,6 +200,7 @@ export const BACKUP = {
       byAccount: true,
       // Best made before an upgrade, with whichever release.
       on: 'any schema',
+      fresh: true,
       input: BACKUP_INPUT,
       checks: checkBackup,
       run: backUp,

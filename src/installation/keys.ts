@@ -197,6 +197,7 @@ export const KEYS = {
       help: 'make new data keys and seal everything anew, while the gateway serves; can be interrupted and run again',
       role: 'administrator',
       scope: 'organisation',
+      fresh: true,
       input: {
         merchant: OF_MERCHANT,
         keyEncryptionKey: optional(
@@ -222,6 +223,7 @@ export const KEYS = {
       help: 'wrap everything under the key of TOLLGATE_KEY_PROVIDER that TOLLGATE_PREVIOUS_KEY_PROVIDER has wrapped, while the gateway serves',
       role: 'administrator',
       scope: 'installation',
+      fresh: true,
       input: {},
       checks: ({ previousKeyEncryption }) => {
         if (previousKeyEncryption === undefined) refuse('previous_key_provider_unset');

@@ -74,6 +74,8 @@ export type JournalAction =
   | 'operator.recovered'
   | 'operator.changed'
   | 'operator.removed'
+  | 'operator.enabled'
+  | 'operator.reviewed'
   | 'operator.refused'
   | 'operator.link_used'
   | 'operator.enrolled'

@@ -248,6 +248,7 @@ export const JOURNAL = {
       help: 'write entries to a file, the oldest first, with a signature at the end',
       role: 'operator',
       scope: 'organisation',
+      fresh: true,
       input: { out: needed(TEXT, '--out <file>', 'the file, which must not be there yet'), ...FILTER },
       run: async ({ database, actor, means }: WithKey, given) => {
         const lines = exportJournal(database, actor, await means.journalKey(), given);

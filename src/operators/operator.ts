@@ -57,6 +57,10 @@ export interface SealedOperator extends SignInMeans {
   readonly isDemo: boolean;
   /** Who added this operator, and who else changed them lately: the oldest first. */
   readonly history: readonly Handling[];
+  /** The last passwords, the newest first, as they were stored. They are not allowed again. */
+  readonly formerPasswords: readonly string[];
+  /** When the operator was added, or enabled again. Null: before this was recorded. */
+  readonly enabledMs: number | null;
 }
 
 /** What the seal of a session covers. */
@@ -84,6 +88,7 @@ export function sealOfOperator(key: CredentialKey, operator: SealedOperator): Bu
     'tollgate operator',
     ...parts,
     ...meansOf(operator),
+    ...furtherOf(operator),
     // Rows of a time before the history are sealed without one.
     // guard(second person: sealed with who added them): ...(history.length > 0 ? [history] : []), ⇒
     ...(history.length > 0 ? [history] : []),
@@ -101,6 +106,11 @@ export function sealOfSession(key: CredentialKey, session: SealedSession): Buffe
 
 export function isSealedSession(key: CredentialKey, session: SealedSession, seal: Buffer): boolean {
   return sameBytes(sealOfSession(key, session), seal);
+}
+
+/** Nothing for an operator that was sealed before there was any of it: such a seal still holds. */
+function furtherOf({ formerPasswords, enabledMs }: SealedOperator): unknown[] {
+  return formerPasswords.length === 0 && enabledMs === null ? [] : [{ formerPasswords, enabledMs }];
 }
 
 export function canSignIn({ password, totp, passkeys, providerSubject }: SignInMeans): boolean {
@@ -125,7 +135,16 @@ export type OperatorRow = SealedOperator & {
   readonly seal: Buffer | null;
   /** Of the journal, behind its version. */
   readonly newest: Buffer | null;
+  readonly createdMs: number;
+  /** The last sign-in has a seal of its own: it changes nothing of what the operator may do. */
+  readonly signedInMs: number | null;
+  readonly signedInSeal: Buffer | null;
 };
+
+/** Whether they may add and enable others, everywhere. */
+export function administersAll({ role, organisationId }: SealedOperator): boolean {
+  return role === 'administrator' && organisationId === null;
+}
 
 /** For the journal: an earlier row of an operator is as it was sealed, but its seal is not the last. */
 export function journalledOperator({ name, seal }: Pick<OperatorRow, 'name' | 'seal'>): SealedRow {
@@ -164,7 +183,7 @@ export function changeOperator(
     operator: SealedOperator,
     connection: Queryable,
   ) => Partial<SealedOperator> | Promise<Partial<SealedOperator>>,
-): Promise<SealedOperator> {
+): Promise<OperatorRow> {
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<OperatorRow>(LOCK_OPERATOR, [name]);
     const before = rows[0] ?? refuse('operator_not_found', { name });
@@ -172,16 +191,16 @@ export function changeOperator(
       if (!isSealedOperator(key, before, before.seal)) refuse('operator_seal_broken', { name });
       await checkSeal(connection, journalledOperator(before));
     }
-    const changed = await work(before, connection);
+    const wanted = await work(before, connection);
     const history = await historyAfter(connection, before, actor, action);
-    const operator = { ...before, ...changed, history, version: before.version + 1 };
-    const seal = sealOfOperator(key, operator);
+    const changed = { ...before, ...wanted, history, version: before.version + 1 };
+    const operator = { ...changed, seal: sealOfOperator(key, changed) };
     await connection.query(STORE_OPERATOR, [
       name,
       operator.linkTag,
       operator.linkUntilMs,
       operator.version,
-      seal,
+      operator.seal,
       operator.removed,
       operator.role,
       operator.organisationId,
@@ -190,6 +209,8 @@ export function changeOperator(
       JSON.stringify(operator.passkeys),
       operator.providerSubject,
       JSON.stringify(operator.history),
+      JSON.stringify(operator.formerPasswords),
+      operator.enabledMs,
     ]);
     const entry = {
       actor,

@@ -16,7 +16,9 @@ import {
 import { containsCardNumber } from '../values/card.js';
 import type { OrganisationId } from '../values/ids.js';
 import { Refusal, refuse } from '../values/refusal.js';
+import { disabledOperators, lastSignInMs } from './idle-operators.js';
 import {
+  administersAll,
   changeOperator,
   isAsSealedLast,
   NO_MEANS,
@@ -45,6 +47,10 @@ export interface OperatorView {
   /** As the journal names them. Null where nobody remembers, and `operator:account:…` for the command line without a token. */
   readonly added_by: string | null;
   readonly added_at: Date | null;
+  /** Null: never, or before this was recorded. */
+  readonly last_signed_in: Date | null;
+  /** Has not signed in for 90 days: cannot sign in until another administrator enables them. */
+  readonly disabled: boolean;
   readonly removed: boolean;
   /** Whether the row is as it was sealed. One that is not is nobody. */
   readonly sealed: boolean;
@@ -92,7 +98,7 @@ export async function addOperator(
       key,
       name,
       { actor, action: 'operator.added', detail, isNew: true },
-      () => tag,
+      async () => ({ ...tag, enabledMs: await databaseTime(connection) }),
     );
     return { name, link };
   });
@@ -114,6 +120,23 @@ export async function linkOperator(
     return tag;
   });
   return { name, link };
+}
+
+/** Somebody who has not signed in for long can sign in again, and has 90 days to do so. */
+export async function enableOperator(
+  database: Queryable,
+  actor: string,
+  key: CredentialKey,
+  name: string,
+): Promise<OperatorView> {
+  // guard(operators: nobody enables themselves): actor === `operator:${name}` ⇒ actor === ''
+  if (actor === `operator:${name}`) refuse('operator_enables_themselves');
+  const change = { actor, action: 'operator.enabled' } as const;
+  const enabled = await changeOperator(database, key, name, change, async ({ removed }, connection) => {
+    if (removed) refuse('operator_removed', { name });
+    return { enabledMs: await databaseTime(connection) };
+  });
+  return viewOf(enabled, key);
 }
 
 export interface OperatorSettings {
@@ -153,7 +176,7 @@ export async function setOperator(
           organisation === undefined ? before.organisationId : (organisation as OrganisationId | null),
       };
     });
-    return viewOf(changed, true);
+    return viewOf(changed, key);
   });
 }
 
@@ -178,18 +201,23 @@ export async function removeOperator(
   key: CredentialKey,
   name: string,
 ): Promise<OperatorView> {
-  const without = { ...NO_MEANS, removed: true, linkTag: null, linkUntilMs: null };
+  const without = { ...NO_MEANS, formerPasswords: [], removed: true, linkTag: null, linkUntilMs: null };
   const change = { actor, action: 'operator.removed', evenBroken: true } as const;
   return database.transaction(async (connection) => {
     await keepAnAdministrator(connection, key, name);
     await endSessionsOf(connection, name);
-    return viewOf(await changeOperator(connection, key, name, change, () => without), true);
+    return viewOf(await changeOperator(connection, key, name, change, () => without), key);
   });
 }
 
 export async function listOperators(database: Queryable, key: CredentialKey): Promise<OperatorView[]> {
   const { rows } = await database.query<OperatorRow>(LIST_OPERATORS);
-  return Promise.all(rows.map(async (row) => viewOf(row, await isAsSealedLast(database, key, row))));
+  const disabled = disabledOperators(rows, key, await databaseTime(database));
+  return Promise.all(
+    rows.map(async (row) =>
+      viewOf(row, key, await isAsSealedLast(database, key, row), disabled.has(row.name)),
+    ),
+  );
 }
 
 /** Whether there are any: then whoever acts is one of them. */
@@ -212,10 +240,6 @@ export async function findActingOperator(
   return row;
 }
 
-function administersAll({ role, organisationId }: SealedOperator): boolean {
-  return role === 'administrator' && organisationId === null;
-}
-
 function inWords(role: OperatorRole, organisation: number | null | undefined): string {
   return organisation == null ? role : `${role}, of organisation ${organisation}`;
 }
@@ -235,9 +259,10 @@ async function newLink(
   };
 }
 
-function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
+function viewOf(operator: OperatorRow, key: CredentialKey, sealed = true, disabled = false): OperatorView {
   const { name, role, organisationId, linkUntilMs, removed, passkeys, password, providerSubject } = operator;
   const added = operator.history.find(({ action }) => action === 'operator.added');
+  const signedInMs = lastSignInMs(operator, key);
   return {
     name,
     role,
@@ -250,6 +275,8 @@ function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
     ],
     added_by: added?.by ?? null,
     added_at: added === undefined ? null : new Date(added.atMs),
+    last_signed_in: signedInMs === null ? null : new Date(signedInMs),
+    disabled,
     removed,
     sealed,
   };
@@ -310,6 +337,18 @@ export const OPERATORS = {
       says: linkInWords,
     }),
     task({
+      name: 'operator enable',
+      help: 'let an operator sign in again who has not for 90 days',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /operators/:name/enable',
+      fresh: true,
+      input: { name: OPERATOR },
+      run: async ({ database, actor, means }: WithKey, { name }) =>
+        enableOperator(database, actor, await means.key(), name),
+      says: ({ name }) => `Operator ${name} can sign in again.`,
+    }),
+    task({
       name: 'operator remove',
       help: 'remove an operator, for good',
       role: 'administrator',
@@ -357,8 +396,10 @@ export const OPERATORS = {
       scope: 'organisation',
       route: 'GET /operators/:name/sessions',
       input: { name: OPERATOR },
-      run: async ({ database }, { name }) =>
-        (await listSessions(database, name)).map(({ current: _, ...session }) => session),
+      run: async ({ database, settings }, { name }) =>
+        (await listSessions(database, name, settings.sessionIdleMs)).map(
+          ({ current: _, ...session }) => session,
+        ),
     }),
     task({
       name: 'operator sign-out',

@@ -110,13 +110,14 @@ type SessionRow = OperatorRow & {
   readonly provedLately: boolean;
 };
 
-/** Undefined where it has ended, or where it or its operator is not as it was sealed. */
+/** Undefined if the session has ended or was not used for `idleMs`, or if it or its operator is not as it was sealed. */
 export async function findSession(
   database: Queryable,
   key: CredentialKey,
   token: string,
+  idleMs: number,
 ): Promise<Session | undefined> {
-  return findSessionByTag(database, key, key.tagOfToken('session', token));
+  return findSessionByTag(database, key, key.tagOfToken('session', token), idleMs);
 }
 
 /** The same where only the tag is known, which lets nobody in. */
@@ -124,8 +125,9 @@ export async function findSessionByTag(
   database: Queryable,
   key: CredentialKey,
   bySession: Buffer,
+  idleMs: number,
 ): Promise<Session | undefined> {
-  const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession]);
+  const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession, idleMs]);
   const [row] = rows;
   if (row === undefined || row.removed) return undefined;
   if (!isSealedSession(key, row, row.sessionSeal) || !(await isAsSealedLast(database, key, row)))
@@ -228,11 +230,12 @@ export async function endSessionsOf(connection: Queryable, name: string): Promis
 export async function listSessions(
   database: Queryable,
   name: string,
+  idleMs: number,
   current?: Session,
 ): Promise<SessionView[]> {
   const { rows } = await database.query<Omit<SessionView, 'current'> & { readonly tag: Buffer }>(
     LIST_SESSIONS,
-    [name],
+    [name, idleMs],
   );
   return rows.map(({ tag, id, stage, method, address, agent, created_at, seen_at, ends_at }) => ({
     id,

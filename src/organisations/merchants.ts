@@ -279,6 +279,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants',
+      fresh: true,
       input: {
         name: needed(TEXT, '<name>', 'what it is called'),
         organisation: needed(ID, '--organisation <id>', 'the organisation that owns it', {
@@ -323,6 +324,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant',
+      fresh: true,
       secondPerson: {
         for: 'links',
         when: async (doing, { merchant, acquirer, acceptorId, terminals, categoryCode }) =>
@@ -355,6 +357,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant/suspend',
+      fresh: true,
       input: { merchant: MERCHANT },
       run: ({ database, actor }, { merchant }) => suspendMerchant(database, actor, merchant),
       says: ({ id, name }) => `Merchant ${id} (${name}) is suspended.`,
@@ -365,6 +368,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant/resume',
+      fresh: true,
       input: { merchant: MERCHANT },
       run: ({ database, actor }, { merchant }) => resumeMerchant(database, actor, merchant),
       says: ({ id, name }) => `Merchant ${id} (${name}) is not suspended.`,

@@ -212,6 +212,7 @@ export const SURCHARGES = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /surcharges/:merchant/set',
+      fresh: true,
       input: {
         merchant: MERCHANT,
         rules: needed(RULES, '', '', { only: 'console' }),
@@ -263,6 +264,7 @@ export const SURCHARGES = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /surcharges/:merchant/off',
+      fresh: true,
       input: { merchant: MERCHANT },
       run: ({ database, actor }, { merchant }) => removeSurcharges(database, actor, merchant),
     }),

@@ -157,6 +157,8 @@ export interface TaskSettings {
   readonly simulatorLedger: string;
   /** Where the journal is anchored on this machine. */
   readonly journalAnchorFiles: readonly string[];
+  /** After how long without activity a session on the console ends. */
+  readonly sessionIdleMs: number;
   /** How many days events are kept. */
   readonly eventDays: number;
   /** After how many days, or seals, a data key is renewed. */
@@ -206,7 +208,7 @@ interface Declared<
   /** What it runs on, if not on a current schema with the rights of operators' commands. `as owner`: as the owner of the tables. */
   readonly on?: Ground;
   readonly route?: Route;
-  /** For money and keys: the console asks the operator to prove their identity, unless they did so in the last five minutes. */
+  /** For what sends money, cards or rights elsewhere: the console asks for a proof of identity, unless there was one in the last five minutes. */
   readonly fresh?: boolean;
   /** Reads all of something, and changes nothing: on the console few such tasks run at a time, and each ends with its asker. */
   readonly long?: boolean;

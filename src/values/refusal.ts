@@ -93,6 +93,9 @@ const REFUSALS = {
     'the token of the command line is not right, or has ended: the console gives you another, for 15 minutes',
   sign_in_link_opened_by_inviter:
     '{by} made this link for {name}: open it in a browser in which {by} has never signed in',
+  operator_disabled:
+    'the operator {name} has not signed in for 90 days and is disabled: another administrator can enable them',
+  operator_enables_themselves: 'nobody enables themselves: ask another administrator',
   operator_seal_broken: 'the operator {name} has a broken seal: somebody has changed it in the database',
   operator_role_too_low: 'the operator {name} has the role {role}; “{task}” takes the role {least}',
   operator_of_one_organisation:
@@ -217,9 +220,11 @@ const REFUSALS = {
   passkey_not_found: 'there is no such passkey',
   last_passkey: 'this passkey is the only way to sign in: add another first',
   too_many_passkeys: 'an operator can have {most} passkeys at most',
-  too_many_attempts: 'there were too many attempts; wait a quarter of an hour, or ask for a new link',
+  too_many_attempts: 'there were too many attempts; wait half an hour, or ask for a new link',
   password_too_short: 'a password takes {least} characters or more',
-  password_too_easy: 'this password is too easily guessed',
+  password_too_easy:
+    'this password is too easily guessed: {because}. Take four or more unrelated words, or let a password manager make one',
+  password_used_before: 'this is one of your last {count} passwords: choose another',
   code_refused: 'the code is wrong, or was used before',
   session_not_found: 'there is no session {id}',
 

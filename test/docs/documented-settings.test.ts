@@ -98,6 +98,8 @@ test('a setting without a documented default is undefined when it is not set', (
     'TOLLGATE_OIDC_ISSUER',
     'TOLLGATE_OIDC_CLIENT_ID',
     'TOLLGATE_OIDC_CLIENT_SECRET',
+    'TOLLGATE_OIDC_ACR',
+    'TOLLGATE_OIDC_AMR',
     'TOLLGATE_METRICS_TOKEN',
     'TOLLGATE_TLS_CERTIFICATE',
     'TOLLGATE_TLS_KEY',

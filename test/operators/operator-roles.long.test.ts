@@ -157,6 +157,8 @@ const LINES: Readonly<Record<TaskName, string>> = {
   'cards status': 'cards status --merchant 1',
   'operator add': 'operator add new --role viewer',
   'operator link': 'operator link ada',
+  'operator enable': 'operator enable ada',
+  'operator review': 'operator review',
   'operator remove': 'operator remove ada',
   'operator set': 'operator set ada --role administrator',
   'operator sessions': 'operator sessions ada',

@@ -282,3 +282,25 @@ describe('transactions of merchants that the user may not use', () => {
     expect(mine.body.transaction.reference).not.toBe('theirs');
   });
 });
+
+test('a user that calls → the day of its last use is stored once, by the login that serves; one that only tries has none', async () => {
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const callers = new Callers(database, gateway.credentialKey, SILENT);
+  const { username, password } = gateway.colleague;
+  const shown = { username, secret: password, certificate: undefined };
+  const used = () =>
+    gateway.sql(`SELECT username, used_on::text AS day FROM gateway_user WHERE used_on IS NOT NULL`);
+  await gateway.sql(`UPDATE gateway_user SET used_on = NULL`);
+  await callers.authenticate('wrong', { ...shown, secret: 'wrong' });
+  await callers.storeUse(database);
+  expect(await used()).toEqual([]);
+  await callers.authenticate('right', shown);
+  await database.query({ name: '', text: 'SET ROLE tollgate_application' });
+  await callers.storeUse(database);
+  const today = new Date().toISOString().slice(0, 10);
+  expect(await used()).toEqual([{ username, day: today }]);
+  await gateway.sql(`UPDATE gateway_user SET used_on = NULL`);
+  await callers.storeUse(database);
+  expect(await used()).toEqual([]);
+  await database.close();
+});

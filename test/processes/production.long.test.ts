@@ -80,7 +80,13 @@ test.each<[string, Environment, RegExp]>([
     { DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway' },
     /^DATABASE_URL: the database cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\)$/,
   ],
+  [
+    'sessions of operators that last half an hour without activity',
+    { TOLLGATE_CONSOLE_IDLE_MINUTES: '30' },
+    /^TOLLGATE_CONSOLE_IDLE_MINUTES: .*; set it to 15 or less$/,
+  ],
   // catches(production: no listener outside loopback without TLS)
+  // catches(production: no session of an operator goes on for long without activity)
 ])('%s → one line that says what to do', async (_, change, line) => {
   expect(await refused(change)).toEqual([expect.stringMatching(line)]);
 });

@@ -1,7 +1,8 @@
 // Operators: the people who may use this console, by role and organisation.
+import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Answer } from '../../../src/console/interface.js';
-import { useAct } from '../acting.js';
+import { useAct, useSave } from '../acting.js';
 import { useRead } from '../api/queries.js';
 import { DialogButton, Secret } from '../forms/dialogs.js';
 import type { Field } from '../forms/field.js';
@@ -33,13 +34,20 @@ const COLUMNS: readonly Column<OperatorLine>[] = [
       added_by === null ? '–' : `${added_by.replace(/^operator:/, '')}, ${moment(added_at)}`,
     wide: true,
   },
+  {
+    key: 'seen',
+    title: 'Last signed in',
+    show: ({ last_signed_in }) => moment(last_signed_in),
+    wide: true,
+  },
   { key: 'link', title: 'Link works until', show: ({ link_until }) => moment(link_until), wide: true },
   { key: 'state', title: 'State', show: (operator) => <Mark word={stateOf(operator)} /> },
 ];
 
-function stateOf({ removed, sealed }: OperatorLine): string {
+function stateOf({ removed, sealed, disabled }: OperatorLine): string {
   if (removed) return 'removed';
-  return sealed ? 'active' : 'disabled';
+  if (!sealed) return 'changed';
+  return disabled ? 'disabled' : 'active';
 }
 
 const RIGHTS: readonly Field[] = [
@@ -69,7 +77,9 @@ function shownLink({ name, link }: NewLink): ReactNode {
 export default function Operators(): ReactNode {
   const query = useRead('GET /operators');
   const act = useAct();
+  const save = useSave();
   const mayChange = useMay('operator add');
+  const mayReview = useMay('operator review');
   const change: Column<OperatorLine> = {
     key: 'change',
     title: 'Change',
@@ -79,22 +89,29 @@ export default function Operators(): ReactNode {
     <Page
       title="Operators"
       actions={
-        mayChange && (
-          <DialogButton
-            label="Add an operator"
-            primary
-            dialog={(close) => (
-              <FormDialog<NewLink>
-                title="Add an operator"
-                submit="Add the operator"
-                fields={[{ name: 'name', label: 'Name', required: true }, ...RIGHTS]}
-                send={(body) => act('/operators', body)}
-                result={shownLink}
-                close={close}
-              />
-            )}
-          />
-        )
+        <>
+          {mayReview && (
+            <Button variant="default" onClick={() => void save('/operators/review.csv')}>
+              Review access
+            </Button>
+          )}
+          {mayChange && (
+            <DialogButton
+              label="Add an operator"
+              primary
+              dialog={(close) => (
+                <FormDialog<NewLink>
+                  title="Add an operator"
+                  submit="Add the operator"
+                  fields={[{ name: 'name', label: 'Name', required: true }, ...RIGHTS]}
+                  send={(body) => act('/operators', body)}
+                  result={shownLink}
+                  close={close}
+                />
+              )}
+            />
+          )}
+        </>
       }
     >
       <List
@@ -111,11 +128,27 @@ export default function Operators(): ReactNode {
 function Change({ operator }: { readonly operator: OperatorLine }): ReactNode {
   const act = useAct();
   const { operator: self } = useSession();
-  const { name, removed } = operator;
+  const { name, removed, disabled } = operator;
   const path = `/operators/${encodeURIComponent(name)}`;
   if (removed) return null;
   return (
     <>
+      {disabled && (
+        <DialogButton
+          label="Enable"
+          small
+          dialog={(close) => (
+            <FormDialog
+              title={`Enable ${name}`}
+              submit="Enable"
+              send={() => act(`${path}/enable`)}
+              close={close}
+            >
+              <p>{name} has not signed in for 90 days, and can sign in again from then on.</p>
+            </FormDialog>
+          )}
+        />
+      )}{' '}
       <DialogButton
         label="New link"
         small

@@ -46,7 +46,8 @@ export const SESSION_ROUTES: readonly Route[] = [
   ),
   route(
     { method: 'GET', path: '/sessions', role: 'viewer', scope: 'organisation' },
-    ({ database, operator, session }) => listSessions(database, operator.name, session),
+    ({ database, operator, session, parts }) =>
+      listSessions(database, operator.name, parts.settings.sessionIdleMs, session),
   ),
   route(
     { method: 'POST', path: '/sessions/:id/end', role: 'viewer', scope: 'organisation' },

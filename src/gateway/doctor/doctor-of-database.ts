@@ -20,6 +20,7 @@ import { examineWork, type GatewayState } from './doctor-of-work.js';
 
 const HOUR = 3_600;
 const DAY = 86_400;
+const REVIEW_EVERY = 184 * DAY;
 const LAST_ID = 2_147_483_647;
 const CHAIN = 'journal’s chain';
 const SEALED_ROWS = 'sealed rows';
@@ -229,7 +230,7 @@ function examineLink(link: ListedAcquirer): CheckResult {
   }
 }
 
-function examineKeeping(state: GatewayState, { databaseUrl }: Settings): CheckResult[] {
+function examineKeeping(state: GatewayState, { databaseUrl, environment }: Settings): CheckResult[] {
   return [
     byAge(
       'data keys',
@@ -254,6 +255,18 @@ function examineKeeping(state: GatewayState, { databaseUrl }: Settings): CheckRe
           'journal',
           'its triggers are switched off or gone',
           'somebody can have changed it: find out who, and restore them',
+        ),
+    environment === 'development'
+      ? ok('review of access', 'is not wanted outside production')
+      : byAge(
+          'review of access',
+          state.unreviewedSeconds,
+          { warnAbove: REVIEW_EVERY },
+          {
+            nothing: 'there are no operators yet',
+            found: (age) => `the last one, or the first operator, is ${age} old`,
+            todo: '`tollgate operator review`, every six months (PCI DSS 7.2.4)',
+          },
         ),
     ...(databaseUrl !== undefined
       ? [notChecked('backups', 'of a PostgreSQL of your own: look where they are made')]

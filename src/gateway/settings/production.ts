@@ -5,7 +5,7 @@ import { Database } from '../../postgres/database.js';
 import { isLoopback } from '../../values/network.js';
 import { loginsOf, problemsOfEncryption, unusable } from '../database/connection.js';
 import { DEMO_USER, LOGIN } from './production.sql.js';
-import { type Settings, SettingsError } from './settings.js';
+import { MOST_IDLE_MINUTES, type Settings, SettingsError } from './settings.js';
 
 /** The database is still empty. */
 const NO_SUCH_TABLE = '42P01';
@@ -28,7 +28,17 @@ export async function checkProduction(settings: Settings, userId = process.getui
 
 /** Independent of the database. */
 export function problemsOfSettings(
-  { demo, databaseUrl, keyEncryption, host, console: operators, tls, crashAt, journalAnchors }: Settings,
+  {
+    demo,
+    databaseUrl,
+    keyEncryption,
+    host,
+    console: operators,
+    sessionIdleMs,
+    tls,
+    crashAt,
+    journalAnchors,
+  }: Settings,
   userId: number | undefined,
 ): string[] {
   const rules: readonly [wrong: boolean, line: string][] = [
@@ -60,6 +70,11 @@ export function problemsOfSettings(
     [
       tls === undefined && operators !== undefined && !isLoopback(operators.host),
       `TOLLGATE_CONSOLE_HOST: the token of whoever scrapes would come to ${operators?.host} without TLS; set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or leave it on 127.0.0.1`,
+    ],
+    [
+      // guard(production: no session of an operator goes on for long without activity): sessionIdleMs > MOST_IDLE_MINUTES * 60_000 ⇒ false
+      sessionIdleMs > MOST_IDLE_MINUTES * 60_000,
+      `TOLLGATE_CONSOLE_IDLE_MINUTES: a session that nobody uses must end after ${MOST_IDLE_MINUTES} minutes at most; set it to ${MOST_IDLE_MINUTES} or less`,
     ],
   ];
   return rules.filter(([wrong]) => wrong).map(([, line]) => line);

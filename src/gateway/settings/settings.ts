@@ -28,6 +28,8 @@ export interface Settings {
   readonly port: number;
   /** The operators' listener. Undefined: none. */
   readonly console: ConsoleSettings | undefined;
+  /** After how long without activity a session on the console ends. */
+  readonly sessionIdleMs: number;
   /** Undefined: the gateway speaks plain HTTP. */
   readonly tls: TlsSettings | undefined;
   /** Proxies whose word counts for a client's address: networks, separated by commas. */
@@ -84,6 +86,8 @@ export interface TlsSettings {
   readonly key: Source;
 }
 
+/** PCI DSS 8.2.8 allows no more. */
+export const MOST_IDLE_MINUTES = 15;
 const ENVIRONMENTS = ['development', 'production'] as const;
 
 export function readSettings(environment: Environment = process.env): Settings {
@@ -109,6 +113,7 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     host: variables.text('TOLLGATE_HOST') ?? '127.0.0.1',
     port: integer('PORT', 8080, 0, 65_535),
     console: readConsole(variables),
+    sessionIdleMs: integer('CONSOLE_IDLE_MINUTES', MOST_IDLE_MINUTES, 1, 720) * 60_000,
     tls: readTls(variables),
     trustedProxies: readTrustedProxies(variables),
     otlp: readOtlp(variables),

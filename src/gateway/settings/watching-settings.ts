@@ -67,6 +67,7 @@ function readProvider(variables: Variables): ProviderSettings | undefined {
   const clientId = variables.text('TOLLGATE_OIDC_CLIENT_ID');
   const clientSecret = variables.secret('TOLLGATE_OIDC_CLIENT_SECRET');
   const claim = variables.text('TOLLGATE_OIDC_CLAIM') ?? 'email';
+  const [acr, amr] = [listOf(variables, 'TOLLGATE_OIDC_ACR'), listOf(variables, 'TOLLGATE_OIDC_AMR')];
   if (issuer === undefined) return undefined;
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
@@ -78,7 +79,12 @@ function readProvider(variables: Variables): ProviderSettings | undefined {
     throw new SettingsError(
       'TOLLGATE_OIDC_CLIENT_ID and TOLLGATE_OIDC_CLIENT_SECRET are needed with TOLLGATE_OIDC_ISSUER',
     );
-  return { issuer, clientId, clientSecret, claim };
+  return { issuer, clientId, clientSecret, claim, acr, amr };
+}
+
+function listOf(variables: Variables, name: string): string[] {
+  const values = (variables.text(name) ?? '').split(',').map((each) => each.trim());
+  return values.filter((value) => value !== '');
 }
 
 /** Traces reveal payments, so they are never sent unencrypted over a network. */

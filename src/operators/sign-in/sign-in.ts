@@ -4,6 +4,7 @@ import { journal } from '../../journal/journal.js';
 import { type CredentialKey, sameBytes } from '../../organisations/users/credentials.js';
 import type { Queryable } from '../../postgres/database.js';
 import { Refusal, refuse } from '../../values/refusal.js';
+import { disabledOperators, sealOfSignIn } from '../idle-operators.js';
 import {
   changeOperator,
   isAsSealedLast,
@@ -12,14 +13,15 @@ import {
   type SealedOperator,
   type SignInMethod,
 } from '../operator.js';
-import { FIND_OPERATOR } from '../operators.sql.js';
+import { FIND_OPERATOR, LIST_OPERATORS } from '../operators.sql.js';
 import { databaseTime, openSession, type Session } from '../sessions.js';
-import { attemptSucceeded, beginAttempt, knowsDevice, rememberDevice } from './attempts.js';
+import { type Attempt, attemptSucceeded, beginAttempt, knowsDevice, rememberDevice } from './attempts.js';
 import type { Passwords } from './password.js';
 import {
   FIND_BY_PASSKEY,
   FIND_BY_SUBJECT,
   FORGET_CHALLENGES,
+  STORE_SIGN_IN,
   USE_CHALLENGE,
   USE_CODE,
   USE_PASSKEY,
@@ -43,6 +45,8 @@ export interface PasswordMeans {
   readonly key: CredentialKey;
   readonly passwords: Passwords;
   readonly totp: TotpSeals;
+  /** Called with the tenth wrong password under a name. The name is not given: it may be a password. */
+  readonly onLocked: (from: string) => void;
 }
 
 /** The browser in which a link is opened. */
@@ -108,12 +112,10 @@ export async function signInByPassword(
 ): Promise<string> {
   const operator = await findOperator(database, means.key, name);
   const { address, device } = visitor;
-  const attempt = await beginAttempt(database, operator?.name ?? '', address, device);
+  const attempt = await beginAttempt(database, means.key, name, address, device);
   const isRight = await knowsBoth(database, means, operator, given);
-  if (operator === undefined || !isRight) {
-    await journalFailure(database, operator, 'password');
-    refuse('sign_in_failed');
-  }
+  if (operator === undefined || !isRight) return failed(database, means, operator, attempt);
+  await refuseDisabled(database, means.key, operator, 'password');
   return database.transaction(async (connection) => {
     await attemptSucceeded(connection, attempt);
     return signedIn(connection, means.key, operator, 'password', visitor);
@@ -128,12 +130,35 @@ export async function proveByPassword(
   given: PasswordAndCode,
   { address, device }: Visitor,
 ): Promise<void> {
-  const attempt = await beginAttempt(database, operator.name, address, device);
-  if (!(await knowsBoth(database, means, operator, given))) {
-    await journalFailure(database, operator, 'password');
-    refuse('sign_in_failed');
-  }
+  const attempt = await beginAttempt(database, means.key, operator.name, address, device);
+  if (!(await knowsBoth(database, means, operator, given))) await failed(database, means, operator, attempt);
   await attemptSucceeded(database, attempt);
+}
+
+async function failed(
+  database: Queryable,
+  { onLocked }: PasswordMeans,
+  operator: SealedOperator | undefined,
+  { isLast, from }: Attempt,
+): Promise<never> {
+  await journalFailure(database, operator, 'password', isLast ? 'locked for half an hour' : undefined);
+  if (isLast) onLocked(from);
+  return refuse('sign_in_failed');
+}
+
+/** Only for somebody who has proved who they are: nobody else learns that the operator exists. */
+export async function refuseDisabled(
+  database: Queryable,
+  key: CredentialKey,
+  operator: SealedOperator,
+  method: SignInMethod,
+): Promise<void> {
+  const { name } = operator;
+  const { rows } = await database.query<OperatorRow>(LIST_OPERATORS);
+  // guard(sign-in: not while disabled): if (!disabledOperators(rows, key, await databaseTime(database)).has(name)) return; ⇒ if (rows.length > 0) return;
+  if (!disabledOperators(rows, key, await databaseTime(database)).has(name)) return;
+  await journalFailure(database, operator, method, 'disabled, no sign-in for 90 days');
+  refuse('operator_disabled', { name });
 }
 
 /** Takes as long where there is nobody, or nothing to be right. The code is used up only beside the right password. */
@@ -186,6 +211,7 @@ export async function signInByPasskey(
   counter: number,
   visitor: Visitor,
 ): Promise<string> {
+  await refuseDisabled(database, key, operator, 'passkey');
   return database.transaction(async (connection) => {
     await usePasskey(connection, operator.name, passkey.id, counter);
     return signedIn(connection, key, operator, 'passkey', visitor);
@@ -223,6 +249,7 @@ export async function signInByProvider(
     await journalFailure(database, operator, 'provider');
     refuse('provider_refused');
   }
+  await refuseDisabled(database, key, operator, 'provider');
   return database.transaction(async (connection) => {
     if (bound === undefined) await bindSubject(connection, key, operator.name, subject);
     return signedIn(connection, key, operator, 'provider', visitor);
@@ -268,6 +295,8 @@ export async function signedIn(
 ): Promise<string> {
   const session = { operator: name, stage: 'signed_in', method, address, agent } as const;
   const token = await openSession(connection, key, session);
+  const nowMs = await databaseTime(connection);
+  await connection.query(STORE_SIGN_IN, [name, nowMs, sealOfSignIn(key, name, nowMs)]);
   if (device !== undefined) await rememberDevice(connection, name, device);
   await journal(connection, {
     actor: `operator:${name}`,
@@ -283,13 +312,14 @@ export async function journalFailure(
   database: Queryable,
   operator: SealedOperator | undefined,
   method: SignInMethod,
+  more?: string,
 ): Promise<void> {
   const name = operator?.name ?? 'unknown';
   await journal(database, {
     actor: `operator:${name}`,
     action: 'operator.sign_in_failed',
     organisationId: operator?.organisationId ?? undefined,
-    detail: `${name}: ${method}`,
+    detail: [`${name}: ${method}`, ...(more === undefined ? [] : [more])].join(', '),
   });
 }
 

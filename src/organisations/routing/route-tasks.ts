@@ -243,6 +243,7 @@ export const ROUTES = {
       // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
       scope: 'installation',
       route: 'POST /routes/:merchant/set',
+      fresh: true,
       secondPerson: { for: 'links', when: ofLiveMerchant },
       input: {
         merchant: MERCHANT,
@@ -276,6 +277,7 @@ export const ROUTES = {
       role: 'operator',
       scope: 'installation',
       route: 'POST /routes/:merchant/off',
+      fresh: true,
       secondPerson: { for: 'links', when: ofLiveMerchant },
       input: {
         merchant: MERCHANT,

@@ -43,6 +43,12 @@ export const FIND_USERS: Statement = {
       WHERE u.username = asked.username AND u.revoked_at IS NULL OFFSET 0) found`,
 };
 
+/** Once a day for each user. */
+export const STORE_USE: Statement = {
+  name: '',
+  text: `UPDATE gateway_user SET used_on = $2::date WHERE username = ANY($1::text[]) AND used_on IS DISTINCT FROM $2::date`,
+};
+
 /** For what an operator does on behalf of a merchant. */
 export const FIND_MERCHANT: Statement = {
   name: '',

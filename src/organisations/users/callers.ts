@@ -8,7 +8,7 @@ import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { Networks } from '../../values/network.js';
 import { rowOfMerchant, type SealedMerchant } from '../sealed-merchant.js';
-import { FIND_SECRETS, FIND_USERS, USERNAMES } from './callers.sql.js';
+import { FIND_SECRETS, FIND_USERS, STORE_USE, USERNAMES } from './callers.sql.js';
 import { isAdmitted, type ShownCertificate } from './client-certificate.js';
 import { type CredentialKey, journalledUser, type SealedUser, sameBytes } from './credentials.js';
 import { bitsOf } from './permissions.js';
@@ -105,6 +105,8 @@ export class Callers {
   readonly #users = new Map<string, User>();
   readonly #proven = new Map<string, Proof>();
   readonly #loading = new Map<string, Promise<User | undefined>>();
+  /** On which day a user has called last, and whether that is stored. */
+  readonly #used = new Map<string, { readonly day: string; isStored: boolean }>();
   readonly #attempts: Batcher<Attempt, Required | undefined>;
   readonly #readings: Batcher<Reading, readonly UserRow[]>;
 
@@ -174,6 +176,15 @@ export class Callers {
     return undefined;
   }
 
+  /** For reviews of who still needs access. Away from the requests, so that none waits for it. */
+  async storeUse(database: Queryable): Promise<void> {
+    const day = today();
+    const unstored = [...this.#used].filter(([, use]) => use.day === day && !use.isStored);
+    if (unstored.length === 0) return;
+    await database.query(STORE_USE, [unstored.map(([username]) => username).sort(), day]);
+    for (const [, use] of unstored) use.isStored = true;
+  }
+
   /** Those who want the same user at the same time share one read. */
   #load(username: string): Promise<User | undefined> {
     const known = this.#loading.get(username);
@@ -228,6 +239,11 @@ export class Callers {
     };
     forgetOldest(this.#users);
     this.#users.set(username, user);
+    const day = today();
+    if (this.#used.get(username)?.day !== day) {
+      forgetOldest(this.#used);
+      this.#used.set(username, { day, isStored: false });
+    }
     return user;
   }
 
@@ -261,6 +277,10 @@ export async function usableMerchant(database: Queryable, row: MerchantRow): Pro
   const { id, vault, preauthorisationDays, cardDays, mode, acquirer, suspended, plugins } = row;
   const routes = await sealToRead(database, `routes/${id}`, row.newestOfRoutes);
   return { id, vault, preauthorisationDays, cardDays, mode, acquirer, routes, suspended, plugins };
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
 function forgetOldest(cache: Map<string, unknown>): void {

@@ -82,8 +82,8 @@ export class CredentialKey {
     return this.macOf(['tollgate sign-in link of an operator', name, digestOf(token)]);
   }
 
-  /** By which a session is found, and a challenge known again. */
-  tagOfToken(purpose: 'session' | 'challenge' | 'device', token: string): Buffer {
+  /** By which a session is found, and a challenge, a device or a name that was typed known again. */
+  tagOfToken(purpose: 'session' | 'challenge' | 'device' | 'name', token: string): Buffer {
     return this.macOf([`tollgate ${purpose} of an operator`, digestOf(token)]);
   }
 

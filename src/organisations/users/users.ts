@@ -228,13 +228,19 @@ export interface UserView {
   readonly previous_secret_until: Date | null;
   /** Fingerprints of the certificates of which it must show one, as `AA:BB:…`; none where the secret is enough. */
   readonly client_certificates: readonly string[];
+  /** The last day on which it called. */
+  readonly last_used: string | null;
   readonly revoked: boolean;
   /** Whether it is as it was sealed. One that is not can do nothing. */
   readonly sealed: boolean;
 }
 
 /** As it is stored. */
-export type UserRow = SealedUser & { readonly seal: Buffer | null; readonly newest: Buffer | null };
+export type UserRow = SealedUser & {
+  readonly seal: Buffer | null;
+  readonly newest: Buffer | null;
+  readonly usedOn: string | null;
+};
 
 interface UserChange {
   readonly action: JournalAction;
@@ -289,7 +295,7 @@ async function find(connection: Queryable, username: string): Promise<UserRow> {
   return rows[0] ?? refuse('user_not_found', { username });
 }
 
-function viewOf(user: SealedUser, sealed: boolean): UserView {
+function viewOf(user: UserRow, sealed: boolean): UserView {
   return {
     username: user.username,
     organisation: user.organisationId,
@@ -300,6 +306,7 @@ function viewOf(user: SealedUser, sealed: boolean): UserView {
     expires: dateOf(user.expiresMs),
     previous_secret_until: dateOf(user.previousUntilMs),
     client_certificates: user.clientCertificates.map(shownFingerprint),
+    last_used: user.usedOn,
     revoked: user.revoked,
     sealed,
   };

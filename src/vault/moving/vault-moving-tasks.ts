@@ -39,6 +39,7 @@ export const VAULT = {
       // Whoever has the key can open every card in the file.
       role: 'administrator',
       scope: 'organisation',
+      fresh: true,
       secondPerson: {
         for: 'exports',
         when: async ({ database }, { merchant, recipients }) => {
