@@ -1,10 +1,8 @@
 // The sealed contents of a gateway's database, opened with the stored keys.
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
-import { journalKey } from '../src/gateway/callers.js';
 import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
 import { readSettings } from '../src/gateway/settings/settings.js';
-import { EntrySigner, setSigner } from '../src/journal/entry-signer.js';
 import { SEALED_PAYMENT_DETAILS } from '../src/payments/cards/payment-details.js';
 import { Database } from '../src/postgres/database.js';
 import type { MerchantId, OrganisationId } from '../src/values/ids.js';

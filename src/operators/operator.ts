@@ -218,7 +218,7 @@ export function changeOperator(
       ...(operator.organisationId !== null && { organisationId: operator.organisationId }),
       detail: detail === undefined ? name : `${name}: ${detail}`,
     };
-    await journal(connection, entry, journalledOperator({ name, seal }));
+    await journal(connection, entry, journalledOperator(operator));
     return operator;
   });
 }

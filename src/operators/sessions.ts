@@ -150,7 +150,7 @@ export async function makeToken(
       method,
       ...from,
     });
-    const session = (await findSession(connection, key, token)) as Session;
+    const session = (await findSession(connection, key, token, TOKEN_MS)) as Session;
     await journal(connection, {
       actor: `operator:${name}`,
       action: 'operator.token_made',
@@ -167,7 +167,7 @@ export async function operatorWithToken(
   key: CredentialKey,
   token: string,
 ): Promise<SealedOperator> {
-  const session = await findSession(database, key, token);
+  const session = await findSession(database, key, token, TOKEN_MS);
   // guard(command line: a session of the console is no token): session?.stage !== 'command_line' ⇒ session === undefined
   if (session?.stage !== 'command_line') refuse('command_line_token_refused');
   return session.operator;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Callers } from '../../src/organisations/users/callers.js';
 import { addUser } from '../../src/organisations/users/users.js';
-import type { Database } from '../../src/postgres/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Answer, client } from '../../testkit/client.js';
 import { expectEach } from '../../testkit/each-case.js';
