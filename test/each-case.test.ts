@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { expectEach } from '../testkit/each-case.js';
 
-test('some cases fail → all are tried, and those that failed are named', async () => {
+test('some cases fail → all are run, and the failed ones are named', async () => {
   const tried: number[] = [];
   const failing = expectEach([1, 2, 3, 4], async (number) => {
     tried.push(number);
@@ -14,7 +14,7 @@ test('some cases fail → all are tried, and those that failed are named', async
   expect(tried).toEqual([1, 2, 3, 4]);
 });
 
-test('no case fails → passes; no case at all → fails', async () => {
+test('no case fails → passes; no cases → fails', async () => {
   await expectEach([['a', 1]], ([letter, number]) => expect([letter, number]).toEqual(['a', 1]));
   await expect(expectEach([], () => {})).rejects.toThrow('there are no cases');
 });

@@ -24,7 +24,7 @@ const MADE = ['.git', 'build', 'coverage', 'data', 'dist', 'node_modules'];
 const JAVASCRIPT = /^(bin\/(tollgate|program)\.js|(console\/)?\w+\.config\.js)$/;
 const CODE = CODE_FOLDERS.flatMap(filesUnder).filter((path) => /\.tsx?$/.test(path));
 
-test('no file has a name that says nothing', () => {
+test('no file has a meaningless name', () => {
   expectNone(
     [...CODE_FOLDERS, 'bin'].flatMap(filesUnder).filter((path) => {
       return /(^|\/)(utils?|helpers?|misc|common|shared|stuff)(\/|\.|$)/i.test(path);
@@ -64,7 +64,7 @@ test('no two files of test/ have the same name', () => {
   );
 });
 
-test('there is no JavaScript but the entry and what tools read', () => {
+test('there is no JavaScript except the entry and the configuration of tools', () => {
   const ours = readdirSync(PROJECT_ROOT, { withFileTypes: true }).filter(({ name }) => !MADE.includes(name));
   expectNone(
     ours
@@ -92,7 +92,7 @@ function callsIn(tree: unknown): Node[] {
   return calls;
 }
 
-test('no test waits with `vi` for as short as vitest does by itself', () => {
+test('no test uses `vi` to wait with the short default timeout of vitest', () => {
   const isWait = ({ callee, arguments: given }: Node, text: string) => {
     const { start, end } = callee as { start: number; end: number };
     return /^vi\s*\.wait(For|Until)$/.test(text.slice(start, end)) && (given as unknown[]).length < 2;

@@ -135,7 +135,7 @@ describe('layers', () => {
     );
   });
 
-  test('the page of the console takes of src/ the types of its interface, how amounts are written, and nothing else', () => {
+  test('the console’s page imports from src/ only the types of its interface and how amounts are written', () => {
     const taken = /^(import(?: type)?)\s[^;]*?from '((?:\.\.\/)+src\/[^']+)'/gm;
     expectNone(
       filesUnder('console/src').flatMap((path) =>
@@ -184,7 +184,7 @@ describe('edges', () => {
   const INTERFACE = ['api', 'http', 'reference', 'console'];
   const domain = SOURCES.filter(({ path }) => !INTERFACE.includes(folderOf(path)));
 
-  test('only the interface knows where in a request something stands', () => {
+  test('only the interface names places in a request', () => {
     expectNone(
       domain.flatMap(({ path, text }) =>
         linesWith(text, /\[\s*'(header|path|query|body)'/).map((line) => `${path}:${line}`),
@@ -204,7 +204,7 @@ describe('edges', () => {
 });
 
 describe('sources', () => {
-  test('nothing in src/ prints through console', () => {
+  test('nothing in src/ uses console to print', () => {
     expectNone(
       SOURCES.flatMap(({ path, text }) =>
         linesWith(text, /\bconsole\.\w+\(/).map((line) => `${path}:${line}`),
@@ -275,7 +275,7 @@ describe('SQL', () => {
     );
   });
 
-  test('files called *.sql.ts hold nothing but statements', () => {
+  test('files called *.sql.ts hold only statements', () => {
     const text = '`(?:[^`\\\\]|\\\\.)*`';
     const spread = `(?: spread: ${text},?)?`;
     const value = `(?:${text}|\\{ name: '[a-z-]*', text: (?:${text}|[A-Z_]+),?${spread} \\})`;

@@ -106,7 +106,7 @@ describe('an installation', () => {
     return readdir(cwd);
   }
 
-  test('npm ci where NODE_ENV is production → brings what compiles, and compiles; what the image drops is gone', async () => {
+  test('npm ci with NODE_ENV=production → installs the compilers, and the build works; what the image omits is removed', async () => {
     const folder = await projectWithATool();
     try {
       const installed = await npm(['ci'], folder, { NODE_ENV: 'production' });
@@ -120,7 +120,7 @@ describe('an installation', () => {
     }
   });
 
-  test('package.json has only scripts that Windows’ shell understands, too', () => {
+  test('the scripts of package.json also work in Windows’ shell', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     // Words of a POSIX shell, what begins with a variable, and what stands between apostrophes, but for those inside of quotation marks.
     const posix = /(^|&& )(exec|export|cp|rm|mv|mkdir|cat|test|\[|[A-Z_]+=\S*) |\$[({A-Z]|;|'/;

@@ -24,7 +24,7 @@ const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
   [/fulfill(?!ed|ing)/i],
 ];
 
-test('words are spelt as in Britain', () => {
+test('spelling is British', () => {
   const written = [
     ...['src', 'client/src', 'examples', 'migrations', 'docs'].flatMap(filesUnder),
     ...readdirSync(PROJECT_ROOT).filter((name) => name.endsWith('.md')),

@@ -20,7 +20,7 @@ async function runningIn(folder: string): Promise<ChildProcess> {
 }
 
 test.runIf(process.platform === 'linux')(
-  'a run that was killed → its folder and its processes are gone; those of a run that goes on stay until it ends',
+  'a killed run → its folder and its processes are removed; those of a running one stay until it ends',
   async () => {
     const place = await mkdtemp(join(tmpdir(), 'tollgate-runs-'));
     const ofVitest = join(place, 'vitest');

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes the secrets that compose.yaml names, each once. The folder is closed to other users; the files in it are not, since the
-# users in the containers read them. Run as root, it gives the gateway's own to the gateway's group alone; otherwise the gateway
+# Creates the secrets that compose.yaml names, unless they exist. The folder is closed to other users; the files in it are not, because
+# the users in the containers read them. Run as root, it limits the gateway's secrets to the gateway's group; otherwise the gateway
 # warns of them.
 #
-# key-encryption-key is what every stored card is sealed under. Back it up, apart from the database.
+# key-encryption-key protects every stored card. Back it up, separately from the database.
 set -eu
 umask 077
 cd "$(dirname "$0")"

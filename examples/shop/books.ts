@@ -1,5 +1,5 @@
-// The shop's own books: a file of JSON lines, the last line of an order counts. A line is on the disk before anything that depends on
-// it happens, so that the shop may be killed at any moment. They are the memory of the client, too.
+// The shop's own books: a file of JSON lines, in which the last line of an order counts. A line is on the disk before anything that
+// depends on it happens, so that the shop may be killed at any moment. The books are also the client's memory.
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import type { Begun, Ending, Event, Memory } from 'tollgate-client';
 
@@ -59,7 +59,7 @@ export class Books implements Memory {
       const order = orderIn(line);
       if (order !== undefined) books.take(order);
     }
-    // What was being written when the shop was killed is half a line, of something that has not happened.
+    // A half line is left by a killed shop: what it describes has not happened.
     if (text !== '' && !text.endsWith('\n')) await books.#append('\n');
     return books;
   }
@@ -88,7 +88,7 @@ export class Books implements Memory {
 
   async end(correlationId: string, ending: Ending): Promise<void> {
     const order = this.orders.get(this.#numbers.get(correlationId) ?? -1);
-    // A webhook may have said more than the answer, which was on its way meanwhile.
+    // A webhook may have brought a later status while the response was still in transit.
     if (order === undefined || order.version !== undefined || ending.kind === 'not_processed') return;
     const state = ending.kind === 'refused' ? 'refused' : (STATES[ending.outcome] ?? 'unknown');
     await this.write({ ...order, state, ...(ending.kind === 'decided' && { audit: ending.audit }) });

@@ -1,5 +1,5 @@
-// The shop as a program. It places SHOP_ORDERS orders, SHOP_CONCURRENCY at a time, and ends with 0 when each has a known outcome;
-// killed, and started again on the same books, it goes on. With SHOP_WEBHOOK_PORT it takes webhooks, until it is told to stop.
+// The shop as a program. It places SHOP_ORDERS orders, SHOP_CONCURRENCY at a time, and exits with 0 when each has a known outcome.
+// After a kill, start it again on the same books to continue. With SHOP_WEBHOOK_PORT it receives webhooks until it is stopped.
 import type { PaymentMethod } from 'tollgate-client';
 import { Tollgate } from 'tollgate-client';
 import { Books } from './books.js';
@@ -24,12 +24,12 @@ function basketOf(order: number) {
 
 function methodOf(order: number, chance: number): PaymentMethod {
   if (setting('SHOP_DIRECT_DEBITS', 'no') === 'yes' && order % 2 === 1) {
-    // Those of every fourth order come back from the simulated bank.
+    // The simulated bank returns the debit of every fourth order.
     const account_number = order % 4 === 1 ? '900006' : '123456789';
     return { bankaccount: { bsb: '062-000', account_number, account_name: 'A Customer' } };
   }
   const pans = ['4111111111111111', '5555555555554444', '4111111111111111', '4100000000000514'];
-  // One in ten is approved, and its answer lost between the gateway and the acquirer.
+  // One in ten is approved, but its answer is lost between the acquirer and the gateway.
   const pan = chance < 0.1 ? '4200000000000034' : (pans[order % pans.length] as string);
   return { creditcard: { pan, expiry_date: '1239', cvv: '123' } };
 }
@@ -49,7 +49,7 @@ const tollgate = new Tollgate({
 const merchantId = Number(setting('SHOP_MERCHANT', '1'));
 const shop = new Shop({ tollgate, books, merchantId, referenceOf });
 
-// New customers do not wait for what an earlier process has left behind.
+// New orders do not wait for the ones that an earlier process left open.
 const numbers = Array.from({ length: orders }, (_, order) => order);
 const due = numbers.filter((order) => !books.orders.has(order));
 const begun = numbers.filter((order) => books.orders.has(order));

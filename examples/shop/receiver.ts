@@ -1,4 +1,4 @@
-// Where the gateway's webhooks come in: checked, written into the books, and only then acknowledged.
+// Receives the gateway's webhooks: verifies them, writes them into the books, and only then acknowledges them.
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { verifyWebhook, WebhookRejected } from 'tollgate-client';
 import type { Books } from './books.js';
@@ -13,7 +13,7 @@ export async function receiveWebhooks(books: Books, secret: string, port: number
       await books.apply(event);
       response.writeHead(204).end();
     } catch (error) {
-      // What is not acknowledged comes again.
+      // The gateway sends it again, because it was not acknowledged.
       response.writeHead(error instanceof WebhookRejected ? 400 : 500).end();
     }
   });

@@ -1,4 +1,4 @@
-// The shop: takes orders, and sees each of them through to an outcome that it knows, across restarts of its own.
+// The shop: takes orders, and follows each one to a known outcome, even across restarts.
 import { OutcomeUnknown, type PaymentMethod, Refused, type Tollgate } from 'tollgate-client';
 import type { Books, Order } from './books.js';
 
@@ -21,7 +21,7 @@ export class Shop {
 
   /** What an earlier process has begun and not ended. What stays begun was not processed: it is to be placed again. */
   async recover(): Promise<void> {
-    // The client tells the books what it finds.
+    // The client records its findings in the books.
     for await (const _found of this.options.tollgate.recoverAll()) {
     }
   }
@@ -55,8 +55,8 @@ export class Shop {
         await tollgate.purchase(body, { correlationId: order.correlationId });
       } catch (error) {
         if (error instanceof Refused) return;
-        // Not a failure: it is asked about again, under the same correlation ID.
-        // A certificate that is not trusted: somebody has to mend that first. The order stays open.
+        // This is not a failure: the client asks again later, under the same correlation ID.
+        // An untrusted certificate, for example, has to be fixed first. The order stays open.
         if (!(error instanceof OutcomeUnknown) || error.reason === 'not_trusted') throw error;
         await books.write({ ...(books.orders.get(number) as Order), state: 'unknown' });
       }

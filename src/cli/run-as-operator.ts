@@ -26,7 +26,7 @@ import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js'
 import { readNetworks } from '../webhooks/addresses.js';
 import { ProgressBar } from './progress-bar.js';
 
-/** Does a task with what was given for its fields. */
+/** Runs a task with the values of its fields. */
 export async function runAsOperator(task: Task<Means>, given: object): Promise<object> {
   let bar: ProgressBar | undefined;
   const progress = (what: string, unit?: string) => {
@@ -36,11 +36,13 @@ export async function runAsOperator(task: Task<Means>, given: object): Promise<o
     return (done: number, total?: number) => next.show(done, total);
   };
   const shared = { fence: undefined, progress, signal: new AbortController().signal };
-  const result = await (task.on === 'nothing'
-    ? task.run(alone(shared) as Doing<Means>, given)
-    : onDatabase(task, given, shared));
-  bar?.end();
-  return result;
+  try {
+    return await (task.on === 'nothing'
+      ? task.run(alone(shared) as Doing<Means>, given)
+      : onDatabase(task, given, shared));
+  } finally {
+    bar?.end();
+  }
 }
 
 const SIGNER: Pick<Means, 'signerIfAvailable'> = {
@@ -49,7 +51,7 @@ const SIGNER: Pick<Means, 'signerIfAvailable'> = {
 
 type Shared = Pick<Doing, 'fence' | 'progress' | 'signal'>;
 
-/** The settings are read when they are asked for: the doctor says what is wrong with them. */
+/** For a task without a database. Settings are read on demand: such a task may run with wrong ones. */
 function alone(shared: Shared): DoingAlone<Pick<Means, 'signerIfAvailable'>> {
   return {
     ...shared,
@@ -118,12 +120,12 @@ const admitAndSign: Admit = async (settings, database, provider, asked) => {
   const open = async () => new EntrySigner(await journalKey(database, await provider()), hostname());
   setSigner(database, open);
   const actor = await admit(settings, database, provider, asked);
-  // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
+  // Opened before the task begins: proving the key takes another session, which may have to wait for the task's own transaction.
   if (asked.permission.role !== 'viewer') setSigner(database, await open());
   return actor;
 };
 
-/** When it is asked for. */
+/** Opens the provider at the first call. */
 function openedOnce(settings: Settings, database: Database): () => Promise<KeyProvider> {
   let opening: Promise<KeyProvider> | undefined;
   return () => {
@@ -133,8 +135,8 @@ function openedOnce(settings: Settings, database: Database): () => Promise<KeyPr
 }
 
 /**
- * The name for the journal of whoever runs this command, if they may. Where there are operators, it is one of them. Otherwise it is the
- * account of the operating system, and the journal shows that it is one.
+ * The name for the journal: the operator who runs this command, if permitted. As long as there are no operators it is the account of the
+ * operating system, marked as such.
  */
 const admit: Admit = async ({ operator: name }, database, provider, { permission, named }) => {
   if (name === undefined) {
@@ -143,13 +145,13 @@ const admit: Admit = async ({ operator: name }, database, provider, { permission
   }
   const operator = await findActingOperator(database, name);
   await permit(database, operator, permission, named);
-  // Whoever only reads needs no key.
+  // A command that only reads works without the key.
   if (permission.role !== 'viewer')
     await findActingOperator(database, name, await credentialKey(database, await provider()));
   return `operator:${name}`;
 };
 
-/** The same on the schema of any release, and with or without the key. Nobody is asked for where a task takes no role. */
+/** The same on the schema of any release, and with or without the key. A task without a role needs no operator. */
 const admitOnAnySchema: Admit = async (settings, database, provider, asked) => {
   if (asked.permission.role === undefined) return unknownOperator(settings);
   const signer = await signerIfAvailable(settings, database);
@@ -160,7 +162,7 @@ const admitOnAnySchema: Admit = async (settings, database, provider, asked) => {
   });
 };
 
-/** Where there is no database yet, or none that knows operators. */
+/** For a database that does not exist yet, or has no table of operators. */
 function unknownOperator({ operator }: Settings): string {
   return operator === undefined ? `operator:account:${accountName()}` : `operator:${operator}`;
 }

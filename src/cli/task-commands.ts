@@ -49,7 +49,7 @@ function argumentOf(field: Field): Argument {
   return kind.choices === undefined ? argument.argParser(readerOf(field)) : argument.choices(kind.choices);
 }
 
-/** The second one, if there is one, takes away what the first one sets. */
+/** The option, and the one that unsets it, if there is one. */
 function optionsOf(field: Field): Option[] {
   const { kind, without } = field;
   const option = new Option(field.flag, field.help);
@@ -69,16 +69,15 @@ async function valueIn(command: Command, field: Field): Promise<unknown> {
 }
 
 function argumentIn(command: Command, { flag }: Field): unknown {
-  return command.processedArgs[
-    command.registeredArguments.findIndex((argument) => flag.includes(argument.name()))
-  ];
+  const name = new Argument(flag).name();
+  return command.processedArgs[command.registeredArguments.findIndex((argument) => argument.name() === name)];
 }
 
 function optionIn(command: Command, field: Field): unknown {
   const [option, without] = optionsOf(field) as [Option, Option?];
   const value = givenFor(command, option.attributeName());
   if (value === true && field.preset !== undefined) return field.kind.read(field.preset);
-  // `--no-…` is given as false.
+  // Commander gives `--no-…` as false.
   const isTaken = without !== undefined && givenFor(command, without.attributeName()) === !without.negate;
   return field.isNullable && isTaken ? null : value;
 }

@@ -1,4 +1,4 @@
-// Everything that operators can do: a subject has its tasks where it is, and a line here.
+// All operators' tasks. Each subject declares its tasks in its own folder and has a line here.
 import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { DEMO } from '../demo/history.js';
@@ -34,34 +34,34 @@ import { VAULT } from '../vault/moving/vault-moving-tasks.js';
 import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
-/** What tasks are done with, beside the database. */
+/** What tasks need besides the database. */
 export interface Means extends DemoFollowing {
-  /** With the key-encryption key of this database. */
+  /** Has the key-encryption key of this database. */
   provider(): Promise<KeyProvider>;
-  /** Users and operators are sealed under it. */
+  /** Seals users and operators. */
   key(): Promise<CredentialKey>;
   journalKey(): Promise<Buffer>;
   /** For voids, refunds and completions. */
   requests(): Promise<RequestMeans>;
   webhooks(): Promise<WebhookMeans>;
-  /** Of a customer who is deleted. */
+  /** Destroys the cards of a deleted customer. */
   readonly destroyCards: DestroyCards;
-  /** How long a link is waited for. */
+  /** How long a link may take to answer. */
   readonly acquirerDeadlineMs: number;
-  /** Signs the journal of a database that was restored into this folder. Undefined where the key is not at hand. */
+  /** Signs the journal of a database that was restored into this folder. Undefined if its key is not available. */
   readonly signerIfAvailable: (database: Queryable, dataDir: string) => Promise<EntrySigner | undefined>;
-  /** Where operators find the console, without a slash at its end. */
+  /** The console's address, without a trailing slash. */
   readonly consoleUrl: string;
 }
 
-/** Of the room of payments, and of figures. */
+/** Declared in two folders: payments and figures. */
 const TRANSACTIONS = {
   name: 'transaction',
   help: 'transactions, and what is in doubt',
   tasks: [...TRANSACTIONS_SEEN, FIGURES_OF_DAY, ...TRANSACTIONS_CHANGED],
 } as const;
 
-/** In the order in which `tollgate --help` lists them. */
+/** In the order of `tollgate --help`. */
 export const TASK_GROUPS = [
   DISTRIBUTE,
   BACKUP,
@@ -99,7 +99,7 @@ export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
 
 type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
 
-/** Who may do the same by its command, for routes that are more than a task. */
+/** The permission of a task, for a route that does more than the task. */
 export function taskNamed(name: TaskName): Permission {
   return TASKS.find((task) => task.name === name) as Permission;
 }
@@ -121,7 +121,7 @@ type InputOf<One> = One extends { readonly input: infer Input extends Fields }
   ? Outward<Asked<Input>>
   : never;
 
-/** What the page sends and is answered, for each route of a task. */
+/** The query or body, and the answer, of each route that follows from a task. */
 export type TaskRoutes = {
   [One in AnyTask as NonNullable<One['route']>]: {
     query: Omit<InputOf<One>, InPath<One['route']>>;

@@ -35,7 +35,7 @@ import { Streams } from './streams.js';
 
 /** The page calls the interface below this path. */
 const API_PATH = '/console/api';
-/** The page sends it with requests that no operator has caused. They do not keep the session alive. */
+/** The page sends this header with its automatic requests. They do not keep the session alive. */
 const BACKGROUND_HEADER = 'tollgate-background';
 const OVERREACHING: readonly string[] = ['role_not_sufficient', 'organisation_not_permitted'];
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -54,7 +54,7 @@ export class ConsoleSite {
   /** Always answers, and never throws. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     if (this.#app !== undefined) return void this.#app.routing(request, response);
-    // Only the first request waits for Fastify to take the routes. The gateway's start does not.
+    // The routes are registered at the first request, so that they do not slow the gateway's start.
     this.#opening ??= this.#open();
     void this.#opening.then((app) => app.routing(request, response));
   }
@@ -71,7 +71,7 @@ export class ConsoleSite {
       routerOptions: { maxParamLength: 16_384 },
       rewriteUrl: addressOf,
     });
-    // Fastify reads no body: the route does, as soon as the sender is known.
+    // Bodies are read in #answer, after the sender has been admitted.
     for (const method of app.supportedMethods)
       app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
     app.addHook('onRequest', (request, reply, done) => {
@@ -154,7 +154,7 @@ export class ConsoleSite {
     });
   }
 
-  /** Journal entries made through it have the address of the request. */
+  /** Journal entries made through this database carry the address of the request. */
   #databaseFor(address: string): Database {
     const database = this.parts.database.withOwnOrigin();
     setSigner(database, new EntrySigner(this.parts.journalKey, address));
@@ -174,14 +174,14 @@ export class ConsoleSite {
     const { status, body } = said ?? INTERNAL_ERROR;
     if (error instanceof ConsoleProblem && error.retryAfter !== undefined)
       reply.header('retry-after', String(error.retryAfter));
-    // The rest of the body is not waited for.
+    // The rest of the body is discarded.
     if (!raw.complete) reply.header('connection', 'close');
     reply.code(status).header('content-type', JSON_TYPE).send(JSON.stringify(body));
     if (!raw.complete) raw.resume();
   }
 }
 
-/** Every path outside the interface and the files shows the page, which has its own routes. Undecodable paths lead nowhere. */
+/** Paths outside the interface and the files show the page, which has its own routes. Paths that cannot be decoded are answered 404. */
 function addressOf({ url = '/' }: IncomingMessage): string {
   const path = pathOf(url);
   if (path === API_PATH || path.startsWith(`${API_PATH}/`)) return isText(path) ? url : API_PATH;

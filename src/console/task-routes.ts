@@ -1,4 +1,4 @@
-// Routes of the console that follow from tasks: what their path, query and body hold is read by the fields of the task.
+// Routes of the console that follow from tasks: the fields of a task say how to read path, query and body.
 import type { TSchema } from '../api/typebox.js';
 import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import type { Kind } from '../tasks/kinds.js';
@@ -10,7 +10,7 @@ import { checkNamed } from './named.js';
 import { ConsoleProblem } from './problems.js';
 import { type Call, type Route, route } from './route.js';
 
-/** None where the task has no place on the console. */
+/** Empty if the task is not on the console. */
 export function routesOf(task: Task<Means>): Route[] {
   if (task.route === undefined) return [];
   const [method, path] = task.route.split(' ') as ['GET' | 'POST', string];
@@ -46,7 +46,7 @@ function schemaOf(fields: readonly (readonly [string, Field])[]): TSchema {
   return { type: 'object', properties: Object.fromEntries(properties), required };
 }
 
-/** In the path; else in the body of a POST, which was checked, or in the query of a GET. A body cannot stand in for the path. */
+/** The value in the path; otherwise in the checked body of a POST, or in the query of a GET. The path always wins over the body. */
 function valueIn({ params, query, body }: Call, name: string, field: Field): unknown {
   const { kind, onPage } = field;
   const spelt = snakeCase(name);
@@ -59,13 +59,13 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   const text = inPath ?? query.get(spelt);
   if (text === null || text === '') {
     if (field.optional) return onPage ?? field.default;
-    // What the page has to name and does not is not there, as if it had named what does not exist.
+    // A missing ID is answered like the ID of a row that does not exist.
     if (kind.finds) throw new ConsoleProblem('not_found');
     throw new ConsoleProblem('field_missing', ['query', spelt]);
   }
   if (kind.finds) return numberIn(text);
   if (onPage !== undefined) return Math.min(numberIn(text), onPage);
-  return readAs(kind.read, text, ['query', spelt]);
+  return readAs(kind.read, text, [inPath === undefined ? 'query' : 'path', spelt]);
 }
 
 function readAs(read: Kind<unknown>['read'], text: string, location: readonly string[]): unknown {
@@ -74,7 +74,7 @@ function readAs(read: Kind<unknown>['read'], text: string, location: readonly st
   return value;
 }
 
-/** Whoever is of one organisation names something of it, unless the task keeps within it by itself. */
+/** An operator of one organisation has to name something of it, unless the task itself keeps to `fence`. */
 async function checkInside(call: Call, task: Task<Means>, given: object): Promise<void> {
   const named = namedIn(task.input, given);
   if (Object.keys(named).length > 0) return checkNamed(call, task, named);

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { AMOUNT_CENTS, choice, count, DAY, FROM, ID, type Kind, TEXT, text, UNTIL } from '../tasks/kinds.js';
 import { type Doing, needed, optional, task } from '../tasks/task.js';
 import { CARD_TYPES } from '../values/card.js';
-import { csvLine, csvLines } from '../values/csv.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import { outward } from '../values/snake-case.js';
 import { lines, table } from '../values/text-table.js';
 import { writeWhole } from '../values/whole-file.js';
 import { askNow, listDoubts } from './doubt/doubts.js';
 import type { HistoryFilter } from './finding/history.js';
 import {
+  CSV_HEADER,
+  csvOf,
   exportTransactions,
   type ListedTransaction,
   listTransactions,
@@ -22,24 +22,6 @@ import type { OperatorRequest } from './requests/operator-request.js';
 import { type OperatorsWish, requestOperation } from './requests/operator-requests.js';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from './transaction.js';
 
-const COLUMNS = [
-  'organisation',
-  'merchant',
-  'audit',
-  'gateway_timestamp',
-  'transaction_type',
-  'status',
-  'amount_cents',
-  'currency',
-  'reference',
-  'card',
-  'card_type',
-  'bank_account',
-  'response_code',
-  'settlement_date',
-  'target_audit',
-  'acquirer',
-];
 const LISTED = 50;
 
 const LAST_FOUR: Kind<string> = {
@@ -169,9 +151,9 @@ async function all<Item>(pages: AsyncIterable<Item[]>): Promise<Item[]> {
 async function write(path: string, pages: AsyncIterable<ListedTransaction[]>): Promise<number> {
   const { result } = await writeWhole(path, 'refuse', async (append) => {
     let written = 0;
-    await append(csvLine(COLUMNS));
+    await append(CSV_HEADER);
     for await (const page of pages) {
-      await append(csvLines(COLUMNS, page.map(outward)));
+      await append(csvOf(page));
       written += page.length;
     }
     return written;

@@ -6,23 +6,23 @@ const MAX_ID = 2_147_483_647;
 const DAY_MS = 86_400_000;
 
 export interface Kind<Value> {
-  /** Undefined where the text is not one. `earlier`: what the same option was given before. */
+  /** Undefined if the text is not valid. `earlier`: the value of earlier uses of the same option. */
   readonly read: (text: string, earlier?: Value) => Value | undefined;
-  /** What is said then, as a sentence. */
+  /** The error for an invalid text, as a sentence. */
   readonly mustBe: string | ((text: string, earlier?: Value) => string);
   /** JSON schema. */
   readonly schema: object;
-  /** Of a value for which JSON has a text: what the text stands for; undefined where it is none. */
+  /** For a value that JSON spells as a string: reads that string; undefined if it is not valid. */
   readonly fromJson?: (text: string) => Value | undefined;
-  /** Each time an option is given, it adds to what was given before. */
+  /** The option may be repeated, and each use adds a value. */
   readonly repeats?: boolean;
-  /** A path or a query that has something else leads to nothing. */
+  /** An ID: the console answers 404 to anything else in a path or a query. */
   readonly finds?: boolean;
   /** An option without a value. */
   readonly isFlag?: boolean;
-  /** On a command line the path of a file, of which the content is meant. */
+  /** On a command line the path of the file that has the value. */
   readonly inFile?: boolean;
-  /** What the help lists, and commander checks. */
+  /** Listed by the help, and checked by commander. */
   readonly choices?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ function wholeNumber(most: number): Kind<number> {
   };
 }
 
-/** Of a row. */
+/** The ID of a row. */
 export const ID: Kind<number> = { ...wholeNumber(MAX_ID), finds: true };
 
 export function count(most = MAX_ID): Kind<number> {
@@ -46,7 +46,7 @@ export function count(most = MAX_ID): Kind<number> {
 
 export const AMOUNT_CENTS: Kind<number> = count(MAX_AMOUNT_CENTS);
 
-/** What is none is told by whoever checks it, together with everything else that is wrong. */
+/** Reads an invalid text as NaN: the task reports that together with everything else that is wrong. */
 export const NUMBER: Kind<number> = {
   read: (text) => (/^[0-9]+$/.test(text) ? Number(text) : Number.NaN),
   mustBe: '',
@@ -68,7 +68,7 @@ export function duration(mostMs = Number.MAX_SAFE_INTEGER): Kind<number> {
   };
 }
 
-/** What is in it is checked where it is used. */
+/** Any text: the task checks its content. */
 export function text(mostCharacters = 256): Kind<string> {
   return {
     read: (given) => given,
@@ -79,7 +79,7 @@ export function text(mostCharacters = 256): Kind<string> {
 
 export const TEXT = text();
 
-/** With commas between them on a command line. */
+/** Separated by commas on a command line. */
 export const TEXTS: Kind<string[]> = {
   read: (given) => given.split(',').map((part) => part.trim()),
   mustBe: '',
@@ -115,13 +115,13 @@ export const DAY: Kind<string> = {
 export const END_OF_PERIOD =
   'It must be a day in Sydney, or an instant with its offset, such as 2026-11-15T11:07:18+11:00.';
 
-/** From when on, in milliseconds. */
+/** The beginning of a period, in milliseconds. */
 export const FROM: Kind<number> = { ...NUMBER, read: periodStart, mustBe: END_OF_PERIOD };
 
-/** Up to when, in milliseconds, itself not included. */
+/** The end of a period, in milliseconds, exclusive. */
 export const UNTIL: Kind<number> = { ...NUMBER, read: periodEnd, mustBe: END_OF_PERIOD };
 
-/** Of an option that may be given several times. */
+/** For an option that may be repeated. */
 export function several<Value>(kind: Kind<Value>, most = 1_000): Kind<Value[]> {
   return {
     read: (given, earlier = []) => {

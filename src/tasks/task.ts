@@ -1,30 +1,30 @@
-// What operators can do. Each thing is declared once, in the room of its subject: its command with its help, its route on the console, who
-// may do it, and what the page knows of it follow from that.
+// An operator's task. It is declared once, in the folder of its subject. Its command with its help, its route on the console, its
+// permission and the page's types follow from that.
 import type { Database } from '../postgres/database.js';
 import type { OrganisationId } from '../values/ids.js';
 import type { Kind } from './kinds.js';
 
-/** Each may do what those before it may. */
+/** From the least to the most powerful: each includes the ones before. */
 export const OPERATOR_ROLES = ['viewer', 'operator', 'administrator'] as const;
 
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 /**
- * Whom a task concerns. An operator of one organisation does only what concerns that one, and what concerns nobody; whoever asks names
- * the organisations. What concerns the whole installation is left to operators of the whole installation.
+ * What a task concerns. An operator of one organisation may do tasks that concern that organisation, which the request has to name, or
+ * nobody. Tasks that concern the whole installation are for operators of the whole installation.
  */
 export type Scope = 'organisation' | 'installation' | 'nobody';
 
 /** Who may do a task. */
 export interface Permission {
-  /** The words of its command. */
+  /** Its command, without options. */
   readonly name: string;
-  /** The least role that may. Absent: no operator is asked for. Whoever starts the gateway, or has no database yet, may. */
+  /** The least role that may run it. Absent: needs no operator, because there may be no database yet. */
   readonly role?: OperatorRole | undefined;
   readonly scope: Scope;
 }
 
-/** What a task names, by which the organisations that it concerns are known. */
+/** What a request names. The organisations that it concerns are looked up from these. */
 export interface NamedThings {
   readonly organisations?: readonly number[];
   readonly merchants?: readonly number[];
@@ -40,21 +40,21 @@ export interface Field<Value = unknown> {
   readonly help: string;
   readonly optional: boolean;
   readonly isNullable?: boolean | undefined;
-  /** `--no-acquirer` and its help: takes away what can be taken away, and is false for a flag. */
+  /** `--no-acquirer` and its help: unsets a value, or sets a flag to false. */
   readonly without?: readonly [flag: string, help: string] | undefined;
-  /** The text that an option stands for which is given without a value: `--overlap [duration]`. */
+  /** The value of an option that is given without one, such as `--overlap [duration]`. */
   readonly preset?: string | undefined;
-  /** The flag that it contradicts. */
+  /** The option that may not be given together with this one. */
   readonly excludes?: string | undefined;
-  /** Of a count: how many a page gets that does not ask for fewer. */
+  /** For a count: the maximum on the console, and its default there. */
   readonly onPage?: number | undefined;
   readonly default?: Value | undefined;
-  /** How the help writes it. */
+  /** How the help shows the default. */
   readonly defaultText?: string | undefined;
   readonly names?: keyof NamedThings | undefined;
-  /** Of one that a command can do without. */
+  /** Optional for the command, required on the console. */
   readonly neededByPage?: boolean | undefined;
-  /** Where it can be given, if not everywhere. */
+  /** Limits the field to the command or to the console. */
   readonly only?: 'command' | 'console' | undefined;
 }
 
@@ -72,7 +72,7 @@ interface Defaulted<Value> extends Field<Value> {
   readonly default: Value;
 }
 
-/** What a task cannot do without. */
+/** A required field. */
 export function needed<Value>(
   kind: Kind<Value>,
   flag: string,
@@ -103,7 +103,7 @@ export function optional<Value>(
   return { kind, flag, help, ...options, optional: true };
 }
 
-/** What can be taken away as well: by null in JSON, and by the option `without` on a command line. */
+/** An optional field that can also be unset: by null in JSON, and by the option `without` on a command line. */
 export function nullable<Value>(
   kind: Kind<Value>,
   flag: string,
@@ -116,14 +116,14 @@ export function nullable<Value>(
 // biome-ignore lint/suspicious/noExplicitAny: a field of any value; the values of each are known where it is declared.
 export type Fields = Readonly<Record<string, Field<any>>>;
 
-/** What is given for the fields, with their defaults. */
+/** The values of the fields, with their defaults. */
 export type Given<Input extends Fields> = Asked<Input> & {
   readonly [Name in keyof Input as Input[Name] extends { readonly default: NonNullable<unknown> }
     ? Name
     : never]: ValueOf<Input[Name]>;
 };
 
-/** What is asked for: defaults may be left out. A body or a query of the console spells the names `overlap_ms`. */
+/** The values in a request, in which defaults may be absent. The console spells their names in snake case: `overlap_ms`. */
 export type Asked<Input extends Fields> = {
   readonly [Name in keyof Input as Input[Name]['optional'] extends false ? Name : never]: ValueOf<
     Input[Name]
@@ -140,52 +140,52 @@ type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
     : Value
   : never;
 
-/** What tasks need of the settings of the installation. */
+/** The settings that tasks need. */
 export interface TaskSettings {
   /** Undefined: the PostgreSQL that comes with the gateway, in the data directory. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
   readonly environment: 'development' | 'production';
-  /** Whether the demo is made where there is nothing yet. */
+  /** Whether an empty installation gets the demo. */
   readonly demo: boolean;
   /** The simulated acquirer's file. */
   readonly simulatorLedger: string;
-  /** For how many days events are kept. */
+  /** How many days events are kept. */
   readonly eventDays: number;
-  /** After how many days, and how many seals, a data key is renewed. */
+  /** After how many days, or seals, a data key is renewed. */
   readonly dataKeyLimits: { readonly days: number; readonly seals: number };
-  /** Who wraps data keys; and who did so before, while the other takes their place. */
+  /** The key provider; and the earlier one, as long as its keys are being moved. */
   readonly keyEncryption: { readonly provider: string };
   readonly previousKeyEncryption: { readonly provider: string } | undefined;
 }
 
-/** With what a task is done. */
+/** What a running task is given. */
 export interface Doing<Means = unknown> {
   readonly database: Database;
   /** For the journal. */
   readonly actor: string;
-  /** The only organisation that may be shown or changed; undefined for those of the whole installation. */
+  /** The only organisation that the task may show or change; undefined for an operator of the whole installation. */
   readonly fence: OrganisationId | undefined;
-  /** What few tasks need. A command opens it when it is asked for. */
+  /** What only some tasks need. A command opens it on demand. */
   readonly means: Means;
   readonly settings: TaskSettings;
-  /** For whoever waits at a terminal: how far the task has come. */
+  /** Shows progress on a terminal. */
   readonly progress: (what: string, unit?: string) => Progress;
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
 
 /** The same without a database. */
 export type DoingAlone<Means = unknown> = Omit<Doing<Means>, 'database' | 'fence'>;
 
-/** Without a total where nobody knows it. */
+/** `total` is undefined if it is not known. */
 export type Progress = (done: number, total?: number) => void;
 
 export type RoutePath = `${'GET' | 'POST'} /${string}`;
 
 type Ground = 'nothing' | 'any schema' | 'as owner';
 
-/** `route`: of the console. What its path does not name is in the query or in the body. */
+/** `route`: on the console. Fields that are not in its path are in the query or in the body. */
 interface Declared<
   Name extends string,
   Route extends RoutePath | undefined,
@@ -196,29 +196,29 @@ interface Declared<
   readonly name: Name;
   /** What the command does, in its help. */
   readonly help: string;
-  /** On what, if not on a current schema with the rights of operators' commands. `as owner`: of the tables. */
+  /** What it runs on, if not on a current schema with the rights of operators' commands. `as owner`: as the owner of the tables. */
   readonly on?: Ground;
   readonly route?: Route;
-  /** For money and keys: on the console the operator has proved who they are within the last five minutes. */
+  /** For money and keys: the console asks the operator to prove their identity, unless they did so in the last five minutes. */
   readonly fresh?: boolean;
   /**
-   * Of a task of an organisation whose fields may name none: it shows and changes nothing outside `fence`. Otherwise the console lets an
-   * operator of one organisation do it only to what is named.
+   * For a task about an organisation that a request does not have to name: the task itself shows and changes nothing outside `fence`.
+   * Without this the console refuses an operator of one organisation who names nothing.
    */
   readonly fenced?: boolean;
-  /** Whether the command of its group does it where no other is named. */
+  /** Whether it is the default command of its group. */
   readonly isDefault?: boolean;
   readonly input: Input;
-  /** Refuses what the command refuses before it opens the database. */
+  /** Throws a refusal before the command opens the database. */
   readonly checks?: (settings: TaskSettings, given: Given<Input>) => void;
-  /** What the command says of fields that do not fit each other; undefined where they do. */
+  /** The command's error for fields that contradict each other; undefined if they do not. */
   readonly misfit?: (given: Given<Input>) => string | undefined;
   readonly run: (doing: Doing<Means>, given: Given<Input>) => Promise<Result>;
-  /** What the command says to a person; a list is shown as a table where it says nothing. */
+  /** The command's output for a person. Undefined: the result is a list and shown as a table. */
   readonly says?: (result: Result, given: Given<Input>) => string | undefined;
-  /** Whether the command ends with 1. */
+  /** Whether the command exits with 1. */
   readonly fails?: (result: Result) => boolean;
-  /** Whether the command leaves standard output to what it writes there. */
+  /** Whether messages go to standard error, because the task writes its data to standard output. */
   readonly toStderr?: (given: Given<Input>) => boolean;
 }
 
@@ -232,7 +232,7 @@ export function task<
   return declared;
 }
 
-/** Any of them, for what follows from all alike. What is given has to fit its fields, and is what these were read to. */
+/** A task without its own types, for code that handles all tasks. The values passed to it must have been read by its fields. */
 export interface Task<Means> extends Permission {
   readonly help: string;
   readonly on?: Ground;
@@ -249,15 +249,15 @@ export interface Task<Means> extends Permission {
   toStderr?(given: object): boolean;
 }
 
-/** Tasks whose commands begin with the same word, or the only one that is called so. */
+/** Tasks whose commands begin with the same word, or a single task. */
 export interface TaskGroup<Means> {
   readonly name: string;
-  /** Of several. */
+  /** For a group of several tasks. */
   readonly help?: string;
   readonly tasks: readonly Task<Means>[];
 }
 
-/** What is given for fields that name something. */
+/** The values of fields that name an organisation, a merchant, a user, an endpoint or an operator. */
 export function namedIn(input: Fields, given: object): NamedThings {
   const values = given as Readonly<Record<string, unknown>>;
   const named: { -readonly [Each in keyof NamedThings]?: unknown[] } = {};

@@ -57,7 +57,7 @@ async function journalled(action: string): Promise<string[]> {
 }
 
 describe('acquirer', () => {
-  test('add, list, show, set and remove → what was asked for, journalled, and never a key', async () => {
+  test('add, list, show, set and remove → each does what it says, is journalled, and never shows a key', async () => {
     const options = '--dialect ascii87 --connections 4 --institution 560279 --deadline 5000 --tls';
     const added = await json(
       `acquirer add other --kind iso8583 --address [::1]:5001 ${options} --mac-key-file ${folder}/two.key`,
@@ -111,7 +111,7 @@ describe('acquirer', () => {
     expect(await journalled('acquirer.removed')).toEqual(['other: live, host.example:6001, ascii87']);
   });
 
-  test('the institution and the certificates → given, and taken away again', async () => {
+  test('the institution and the certificates → can be set, and removed again', async () => {
     await writeFile(join(folder, 'ca.pem'), CERTIFICATE);
     await json(`acquirer set bank --institution 560279 --tls --tls-ca-file ${folder}/ca.pem`);
     expect(await json('acquirer show bank')).toMatchObject({ institution: '560279', own_certificates: true });
@@ -121,14 +121,14 @@ describe('acquirer', () => {
     expect(await json('acquirer show bank')).toMatchObject({ institution: null, own_certificates: false });
   });
 
-  test('other MAC keys → journalled, by whom and where, and not what they are', async () => {
+  test('other MAC keys → the journal has who changed them and where, not the keys', async () => {
     await json(`acquirer set bank --mac-key-file ${folder}/mac.key`);
     expect(await journalled('acquirer.changed')).toContain(
       `bank: test, 127.0.0.1:${host.port}, as2805, MAC, new MAC keys`,
     );
   });
 
-  test('MAC keys → wrapped where they are stored', async () => {
+  test('MAC keys → stored wrapped', async () => {
     const { rows } = await connection.query<{ all: string }>({
       name: '',
       text: `SELECT string_agg(a::text, ' ') AS all FROM acquirer a`,
@@ -137,7 +137,7 @@ describe('acquirer', () => {
     expect(rows[0]?.all.toUpperCase()).not.toContain(KEY);
   });
 
-  test('test → signs on and echoes, and says how long it took; refused → why', async () => {
+  test('test → signs on, sends an echo and shows how long it took; refused → shows why', async () => {
     expect(await json('acquirer test bank')).toEqual({
       name: 'bank',
       sign_on_ms: expect.any(Number),
@@ -167,7 +167,7 @@ describe('acquirer', () => {
     expect(await refusal(line)).toMatch(wording);
   });
 
-  test('many wrong options → each is named, in one line', async () => {
+  test('many wrong options → one line names each of them', async () => {
     const files = `--mac-key-file ${folder}/no.key --tls-ca-file ${folder}/mac.key`;
     const wrong = '--address x --dialect y --connections some --deadline 99 --institution A';
     expect((await refusal(`acquirer set bank ${wrong} ${files}`)).split('; ')).toEqual([
@@ -181,7 +181,7 @@ describe('acquirer', () => {
     ]);
   });
 
-  test('a MAC key that is none → refused, and not shown', async () => {
+  test('an invalid MAC key → refused, and not shown', async () => {
     const refused = await refusal(`acquirer set bank --mac-key-file ${folder}/no.key`);
     expect(refused).toMatch(/^--mac-key-file: MAC keys are 32 hexadecimal digits/);
     expect(refused).not.toContain(KEY.slice(2));
@@ -189,7 +189,7 @@ describe('acquirer', () => {
 });
 
 describe('the acquirer of a merchant', () => {
-  test('set → with what the acquirer knows it by; shown, journalled, and in the way of removing the acquirer', async () => {
+  test('set → stores the acquirer’s IDs; they are shown and journalled, and the acquirer cannot be removed meanwhile', async () => {
     const line = `merchant set ${shop} --acquirer bank --acceptor-id SHOP --terminals T1,T2 --category-code 5999`;
     expect(await json(line)).toMatchObject({
       acquirer: 'bank',
@@ -238,7 +238,7 @@ describe('the acquirer of a merchant', () => {
     expect(rows).toEqual([{ acquirer: null, acceptor_id: null }]);
   });
 
-  test('add with an acquirer → paid over it from the beginning', async () => {
+  test('add with an acquirer → its payments go over it from the first', async () => {
     const line = `merchant add New --organisation 1 --acquirer bank --acceptor-id NEW --terminals N1`;
     const { id } = await json(line);
     expect(await json('merchant list')).toContainEqual(

@@ -27,7 +27,7 @@ function linksOf(...links: AcquirerLink[]) {
   return { all, told };
 }
 
-test('a link that opens → known before and open afterwards, without a report', async () => {
+test('a link that opens → listed before, open afterwards, and nothing logged', async () => {
   const good = link('good');
   const { all, told } = linksOf(good);
   expect([all.known('good'), all.opened('good')]).toEqual([good, undefined]);
@@ -36,7 +36,7 @@ test('a link that opens → known before and open afterwards, without a report',
   expect(told).toEqual([]);
 });
 
-test('a link that refuses a few times → the start goes on, and it is open in the end; told once each', async () => {
+test('a link that refuses a few times → the start goes on, the link opens in the end; each change is logged once', async () => {
   let refusals = 4;
   const refusing = link('refusing', {
     open: async () => {
@@ -52,7 +52,7 @@ test('a link that refuses a few times → the start goes on, and it is open in t
   expect(told).toEqual(['refusing: no', 'refusing is open']);
 });
 
-test('a link that takes long to open → the start goes on, and it is not opened a second time meanwhile', async () => {
+test('a link that opens slowly → the start goes on, and no second attempt is made meanwhile', async () => {
   let opens = 0;
   let open = () => {};
   const slow = link('slow', {
@@ -71,7 +71,7 @@ test('a link that takes long to open → the start goes on, and it is not opened
   expect([opens, told]).toEqual([1, ['slow: not open within 50 ms', 'slow is open']]);
 });
 
-test('stopped while a link refuses → not tried again; a link that does not close holds nothing up', async () => {
+test('stopped while a link refuses → no further attempt; a link that does not close does not delay the stop', async () => {
   let opens = 0;
   const refusing = link('refusing', {
     open: async () => {
@@ -95,12 +95,12 @@ test('stopped while a link refuses → not tried again; a link that does not clo
   expect(all.opened('failing')).toBeUndefined();
 });
 
-test('two links of one name → the later one has its place', () => {
+test('two links with the same name → the later one replaces the earlier', () => {
   const [first, second] = [link('same'), link('same')];
   expect(linksOf(first, second).all.known('same')).toBe(second);
 });
 
-test('the registry → a simulator and two banks, each under a name of its own; the simulated ones are test', () => {
+test('the registry → a simulator and two banks, each with its own name; the simulated ones are test links', () => {
   const links = makeLinks({ simulatorLedger: '/nowhere/at/all', simulatorSlowMs: 0, acquirerDeadlineMs: 1 });
   expect(links.map(({ name, mode }) => [name, mode])).toEqual([
     ['simulator', 'test'],

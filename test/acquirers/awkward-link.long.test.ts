@@ -51,7 +51,7 @@ async function approved(answering: Promise<Answer>): Promise<number> {
 
 describe('a link that refuses to open', () => {
   // catches(links: one that is not open is asked nothing) slow
-  test('the gateway starts and says so; payments are not sent until it opens', async () => {
+  test('the gateway starts and logs it; no payment is sent until the link opens', async () => {
     const closed = new AwkwardLink(new AwkwardHost());
     closed.refusals = Number.POSITIVE_INFINITY;
     const { api, sql, logged } = await testGateway({ acquirers: [closed] });
@@ -70,9 +70,9 @@ describe('a link that refuses to open', () => {
   });
 });
 
-describe('what it prepares', () => {
+describe('what the link prepares', () => {
   // catches(prepared: stored by commit A, before the order is asked) slow
-  test('purchase → stored when it is asked, and what it is asked with', async () => {
+  test('purchase → its preparation is stored before it is sent, and given to the link', async () => {
     const before = host.messages.length;
     const release = host.holdNextAnswer();
     const paying = gateway.api.purchase({ pan: PAN, correlationId: 'prepared' });
@@ -85,7 +85,7 @@ describe('what it prepares', () => {
   });
 
   // catches(prepared: stored by commit A of operations on a target) slow
-  test('completion, its refund and the void of that → each with the card, and the numbers and codes of its target', async () => {
+  test('completion, its refund and the void of that → each has the card, numbers and codes of its target', async () => {
     const held = await approved(gateway.api.preauthorise({ pan: PAN, amount: 900 }));
     const preauthorisation = lastMessage();
     const completed = await approved(gateway.api.complete(held, 800));
@@ -107,7 +107,7 @@ describe('what it prepares', () => {
     }
   });
 
-  test('it cannot → 503, nothing stored or sent, and the correlation ID is free', async () => {
+  test('the link cannot prepare → 503, nothing stored or sent, and the correlation ID is free', async () => {
     const prepare = vi.spyOn(link, 'prepare').mockImplementation(() => {
       throw new Error('no numbers left');
     });
@@ -121,7 +121,7 @@ describe('what it prepares', () => {
   });
 
   // catches(prepared: what was not prepared was not sent) slow
-  test('in doubt, and nothing was prepared → it cannot have been sent: error with 1', async () => {
+  test('in doubt with nothing prepared → it cannot have been sent: error with 1', async () => {
     const { audit } = (await gateway.api.purchase()).body;
     const before = host.messages.length;
     await gateway.sql(
@@ -175,7 +175,7 @@ describe('no answer in time', () => {
     },
   );
 
-  test('the line is dead → 502, and reversed when it is not', async () => {
+  test('the connection is down → 502, and reversed once it is up', async () => {
     await link.close();
     const answer = await gateway.api.purchase({ pan: PAN });
     expect([answer.status, answer.code]).toEqual([502, 'acquirer_answer_unreadable']);
@@ -184,6 +184,6 @@ describe('no answer in time', () => {
   });
 });
 
-test('whatever it was told → made sense to the acquirer', () => {
+test('every message sent → valid for the acquirer', () => {
   expect(host.complaints).toEqual([]);
 });

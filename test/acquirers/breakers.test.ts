@@ -27,7 +27,7 @@ function breakers() {
 }
 
 describe('a link that fails', () => {
-  test('often enough in a row → out, told once; an answer between → in', () => {
+  test('often enough in a row → taken out, logged once; with an answer in between → kept', () => {
     const { made, news, fail, begin } = breakers();
     fail(FAILURES_IN_A_ROW - 1);
     made.end('bank', OURS, 'answered', undefined);
@@ -38,14 +38,14 @@ describe('a link that fails', () => {
     expect([...made.out]).toEqual([['bank', { organisations: 1, sinceMs: expect.any(Number) }]]);
   });
 
-  test('what says nothing about the link → does not count', () => {
+  test('failures that say nothing about the link → do not count', () => {
     const { made, news } = breakers();
     for (let one = 0; one < 20; one += 1) made.end('bank', OURS, 'neutral', undefined);
     expect([news, made.isWorthTrying('bank', OURS)]).toEqual([[], true]);
   });
 
   // catches(breakers: what fails for one organisation is no reason for another)
-  test('of one organisation → the others go their way, and so do other links', () => {
+  test('for one organisation only → other organisations and other links are not affected', () => {
     const { made, fail, begin } = breakers();
     fail(100);
     expect([begin(true, THEIRS), made.isWorthTrying('bank', THEIRS)]).toEqual([undefined, true]);
@@ -53,8 +53,8 @@ describe('a link that fails', () => {
   });
 });
 
-describe('a link that is out', () => {
-  test('after a pause → one payment tries it; an answer → back, told once', () => {
+describe('a link that was taken out', () => {
+  test('after a pause → one payment tries it; an answer → back in use, logged once', () => {
     const { made, news, clock, fail, begin } = breakers();
     fail(FAILURES_IN_A_ROW);
     clock.ms = 1_999;
@@ -67,7 +67,7 @@ describe('a link that is out', () => {
     expect([begin(true), news, [...made.out]]).toEqual([undefined, ['out 1', 'in 1'], []]);
   });
 
-  test('which fails when it is tried → out for longer each time, up to 15 s', () => {
+  test('that fails again when tried → taken out for longer each time, up to 15 s', () => {
     const { made, news, clock, fail, begin } = breakers();
     fail(FAILURES_IN_A_ROW);
     const pauses = [2_000, 4_000, 8_000, 15_000, 15_000];
@@ -82,7 +82,7 @@ describe('a link that is out', () => {
     expect(news).toEqual(['out 1']);
   });
 
-  test('and is the only way → some payments at a time still try it, and the next when one of them has ended', () => {
+  test('that is the only link → a few payments at a time still try it, the next when one of them has ended', () => {
     const { made, fail, begin } = breakers();
     fail(FAILURES_IN_A_ROW);
     const attempts = Array.from({ length: MOST_WITHOUT_ANOTHER_WAY }, () => begin(false));

@@ -53,7 +53,7 @@ function follower(provider = keysOf(1)) {
 const add = (name: string, macKeys?: string) =>
   addAcquirer(database, OPERATOR, keysOf(1), { name, address: ADDRESS, test: true, macKeys });
 
-test('added, changed, removed and added again → another link each time; unchanged → the same', async () => {
+test('added, changed, removed and added again → a new link each time; unchanged → the same link', async () => {
   const { links, follow } = follower();
   await follow();
   expect([links.known('bank'), links.prepares]).toEqual([undefined, false]);
@@ -76,7 +76,7 @@ test('added, changed, removed and added again → another link each time; unchan
   expect([links.known('bank'), links.prepares]).toEqual([undefined, false]);
 });
 
-test('MAC keys under another key-encryption key, or a dialect of a later version → told once; mended → taken up', async () => {
+test('MAC keys under another key-encryption key, or a dialect of a later version → logged once; repaired → the link opens', async () => {
   await add('sealed', MAC_KEY);
   await add('later');
   await database.query({ name: '', text: `UPDATE acquirer SET dialect = 'later' WHERE name = 'later'` });

@@ -59,7 +59,7 @@ export function linkContract(
   const byCard = takes === 'card';
   const good = byCard ? 'approved' : 'pending';
 
-  describe(`${name} keeps the contract of links`, () => {
+  describe(`${name} keeps the contract of acquirer links`, () => {
     let subject: LinkUnderTest;
     let link: AcquirerLink;
     beforeEach(async () => {
@@ -89,7 +89,7 @@ export function linkContract(
       expect(found).toEqual(inquiries ? answer : { kind: 'not_seen' });
     }
 
-    test('has a name to be configured by, and is test, live, or what the merchant is', () => {
+    test('has a name for the settings, and is test, live, or follows the merchant', () => {
       expect(link.name).toMatch(/^[a-z][a-z0-9_-]*$/);
       expect(['test', 'live', 'of_merchant']).toContain(link.mode);
     });
@@ -112,7 +112,7 @@ export function linkContract(
     });
 
     test.each(PAYMENTS)(
-      '%s, a good account → approved with its code and words, or taken in',
+      '%s, a good account → approved with its code and text, or accepted as pending',
       async (operation) => {
         const { answer } = await ask(order({ operation }));
         if (!byCard) {
@@ -132,7 +132,7 @@ export function linkContract(
       },
     );
 
-    test.each(ON_A_TARGET)('%s of a %s that it has taken → taken too', async (operation, on) => {
+    test.each(ON_A_TARGET)('%s of a %s that it has accepted → accepted too', async (operation, on) => {
       const target = order({ operation: on });
       const asked = await ask(target);
       expect(asked.answer.kind).toBe(good);
@@ -151,7 +151,7 @@ export function linkContract(
     }
 
     test.each(['00', '05', '96'] as const)(
-      'inquiry after an answer with %s → the same answer, each time; not seen where there are no inquiries',
+      'inquiry after an answer with %s → the same answer each time; not seen if the link has no inquiries',
       async (code) => {
         const asked = order({ pan: subject.cardAnsweredWith(code), operation: 'preauthorisation' });
         const { answer, prepared } = await ask(asked);
@@ -160,7 +160,7 @@ export function linkContract(
       },
     );
 
-    test('inquiry about an order that was never sent → not seen, or taken in by then', async () => {
+    test('inquiry about an order that was never sent → not seen, or accepted by then', async () => {
       await ask(order());
       const never = order();
       const found = await inquire(never, await prepare(link, never));
@@ -178,7 +178,7 @@ export function linkContract(
     });
 
     describe('reversal', () => {
-      test('of what it approved → reversed, and an inquiry finds no approval any more', async () => {
+      test('of an approved payment → reversed, and an inquiry finds no approval afterwards', async () => {
         const asked = order();
         const { answer, prepared } = await ask(asked);
         expect(answer.kind).toBe(good);
@@ -186,7 +186,7 @@ export function linkContract(
         expectNoApproval(await inquire(asked, prepared));
       });
 
-      test('of one → another stays as it was', async () => {
+      test('of one payment → another stays as it was', async () => {
         const [reversed, kept] = [order(), order()];
         const first = await ask(reversed);
         const second = await ask(kept);
@@ -194,7 +194,7 @@ export function linkContract(
         expectFound(await inquire(kept, second.prepared), second.answer);
       });
 
-      test('of what it never saw → reversed', async () => {
+      test('of a payment that it never saw → reversed', async () => {
         const never = order();
         const prepared = await prepare(link, never);
         expect(await reverse(never, prepared)).toBe('reversed');
@@ -233,7 +233,7 @@ export function linkContract(
       });
     });
 
-    test('whatever can be asked → an answer of the contract, never a throw', async () => {
+    test('every kind of request → an answer of the contract, never an exception', async () => {
       const unasked = order();
       const target = { prepared: await prepare(link, unasked) };
       const odd: Order[] = [
@@ -254,7 +254,7 @@ export function linkContract(
       }
     });
 
-    test('card number, account number and CVV → in nothing that it prepares, writes or answers', async () => {
+    test('card number, account number and CVV → in nothing that it prepares, logs or answers', async () => {
       const said: unknown[] = [];
       const pans = (['00', '05', '96'] as const).map((code) => subject.cardAnsweredWith(code));
       for (const pan of pans) {
@@ -267,7 +267,7 @@ export function linkContract(
       expectScrubbed(`${everythingIn(said)} ${await subject.written()}`, pans);
     });
 
-    test('broken down → no approval, and the card number and the CVV in nothing that it throws', async () => {
+    test('a broken link → no approval, and no card number or CVV in its errors', async () => {
       const asked = order();
       const prepared = await prepare(link, asked);
       await subject.breakDown();

@@ -63,7 +63,7 @@ linkContract('Parrot', { takes: 'card', inquiries: true, prepares: true }, async
   return { link: new Parrot(host.address), cardAnsweredWith, ...host };
 });
 
-test('the example of docs/acquirers.md → is this link, word for word', async () => {
+test('the example in docs/acquirers.md → is this link, word for word', async () => {
   const read = (path: string) => readFile(fileURLToPath(new URL(path, import.meta.url)), 'utf8');
   const [, example] =
     /```ts\n(\/\/ The link to Parrot[\s\S]*?)```/.exec(await read('../../docs/acquirers.md')) ?? [];

@@ -35,14 +35,14 @@ function reversal(reference: string): LedgerEntry {
 
 const UNSEEN = { entry: undefined, reversed: false };
 
-test('entry → in the file when it is confirmed, and found again by a ledger that is opened later', async () => {
+test('entry → in the file once it is confirmed, and found by a ledger that is opened later', async () => {
   const ledger = await open();
   expect(await ledger.append(purchase('A'))).toBe(true);
   expect(await readFile(path, 'utf8')).toBe(`${JSON.stringify(purchase('A'))}\n`);
   expect(await (await open()).find('A')).toEqual({ entry: purchase('A'), reversed: false });
 });
 
-test('reversal before, after, or at the same moment as the operation → the operation has no effect left', async () => {
+test('reversal before, after, or at the same moment as the operation → the operation has no effect', async () => {
   const ledger = await open();
   await ledger.append(reversal('before'));
   expect(await ledger.append(purchase('before'))).toBe(false);
@@ -56,7 +56,7 @@ test('reversal before, after, or at the same moment as the operation → the ope
   }
 });
 
-test('two ledgers on one file → each sees what the other wrote, and honours its reversals', async () => {
+test('two ledgers on one file → each sees the entries of the other, and honours its reversals', async () => {
   const [one, other] = [await open(), await open()];
   await one.append(purchase('A'));
   expect(await other.find('A')).toEqual({ entry: purchase('A'), reversed: false });
@@ -66,7 +66,7 @@ test('two ledgers on one file → each sees what the other wrote, and honours it
   expect(await one.append(purchase('B'))).toBe(false);
 });
 
-test('two ledgers on one file, many entries at once → every entry whole and once, and known to both', async () => {
+test('two ledgers on one file, many entries at once → every entry is whole, there once, and known to both', async () => {
   const [one, other] = [await open(), await open()];
   const references = Array.from({ length: 2_000 }, (_, number) => `R-${number}`);
   await Promise.all(
@@ -84,7 +84,7 @@ test('two ledgers on one file, many entries at once → every entry whole and on
   }
 });
 
-test('two ledgers, an operation against its reversal → both agree on what became of it', async () => {
+test('two ledgers, an operation against its reversal → both agree on the outcome', async () => {
   const [one, other] = [await open(), await open()];
   const references = Array.from({ length: 500 }, (_, number) => `R-${number}`);
   await Promise.all(
@@ -127,7 +127,7 @@ test('more references than it remembers → the forgotten ones are found in the 
   expect(await ledger.find('first')).toEqual({ entry: purchase('first'), reversed: true });
 });
 
-test('last line cut short by a crash → it is no entry, the others are, and the next one is written whole', async () => {
+test('last line cut short by a crash → ignored, the other entries count, and the next is written whole', async () => {
   await (await open()).append(purchase('A'));
   const torn = JSON.stringify(purchase('B')).slice(0, -20);
   await writeFile(path, `${JSON.stringify(purchase('A'))}\n${torn}`);
@@ -144,7 +144,7 @@ test('last line cut short by a crash → it is no entry, the others are, and the
   expect(await wholeLedger(path)).toEqual([purchase('A'), purchase('C'), reversal('B')]);
 });
 
-test('closed → refuses late entries, and does not write them', async () => {
+test('closed → refuses late entries and does not write them', async () => {
   const ledger = await SimulatorLedger.open(path);
   await ledger.append(purchase('A'));
   ledger.close();

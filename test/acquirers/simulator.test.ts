@@ -97,7 +97,7 @@ describe('the simulator', () => {
     ]);
   });
 
-  test('every response code → the answer of that code, with some words', async () => {
+  test('every response code → the answer has that code and a text', async () => {
     for (let number = 0; number < 100; number += 1) {
       const code = String(number).padStart(2, '0');
       const answer = await ask(payment(cardAnsweredWith(code)));
@@ -150,7 +150,7 @@ describe('the simulator', () => {
     },
   );
 
-  test('an operation on an operation on a payment with a test card → as the card asks for, too', async () => {
+  test('an operation on an operation on a payment with a test card → as the card asks for', async () => {
     const refund = await refundOf(cardWithFaultLater('03'));
     void ask(refund);
     await inLedger(refund);
@@ -163,7 +163,7 @@ describe('the simulator', () => {
     }
   });
 
-  test('an operation on a payment with a test card that another process took in → as the card asks for', async () => {
+  test('an operation on a payment with a test card that another process accepted → as the card asks for', async () => {
     const other = new Simulator({
       ledger: new SimulatorLedger(simulator.path),
       deadlineMs: 1_000,

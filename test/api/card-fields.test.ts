@@ -28,7 +28,7 @@ const purchase = (path: string, value: unknown) =>
   gateway.api.post('/transactions/purchase', bodyWith(path, value));
 
 describe('pan', () => {
-  test('12 to 19 digits with a right check digit → accepted', () =>
+  test('12 to 19 digits with a valid check digit → accepted', () =>
     expectEach([12, 13, 14, 15, 16, 17, 18, 19], async (length) => {
       const pan = numberOf(length);
       const answer = await purchase(PAN, pan);
@@ -83,7 +83,7 @@ describe('pan', () => {
         ]),
     ));
 
-  test('virtual PAN that stands for nothing → 422 token_not_usable', () =>
+  test('unknown virtual PAN → 422 token_not_usable', () =>
     refusedWithoutTrace(gateway, () => purchase(PAN, VIRTUAL_PAN), [
       'token_not_usable body/transaction/payment_method/creditcard/pan',
     ]));
@@ -106,7 +106,7 @@ describe('expiry_date', () => {
       },
     ));
 
-  test('one that has passed → a proper request, declined by the acquirer with 54', () =>
+  test('a past expiry date → a valid request, declined by the acquirer with 54', () =>
     expectEach(['0120', '1220', '0112', '1301', '2012'], async (expiry) => {
       const answer = await purchase(EXPIRY, expiry);
       expect(answer.status).toBe(201);
@@ -117,7 +117,7 @@ describe('expiry_date', () => {
       });
     }));
 
-  test('no month and year, with a card number → 422', () =>
+  test('an invalid expiry date, with a card number → 422', () =>
     expectEach(
       [
         ['1300', 'field_format'],
@@ -140,7 +140,7 @@ describe('expiry_date', () => {
         ]),
     ));
 
-  test('anything, with a virtual PAN → ignored: only the virtual PAN is a problem', () =>
+  test('anything, with a virtual PAN → ignored: only the virtual PAN is reported', () =>
     expectEach([ABSENT, '1239', '0000', 'abcd', 1239, null], (expiry) =>
       refusedWithoutTrace(
         gateway,

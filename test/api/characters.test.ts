@@ -67,7 +67,7 @@ describe('restricted set', () => {
     expect(await storedRows(gateway)).toBe(before);
   });
 
-  test('one that is not allowed at the very end → 422 field_charset', () =>
+  test('a forbidden character at the very end → 422 field_charset', () =>
     expectEach(['\u0000', '\n', '"'], async (character) => {
       const answer = await gateway.api.purchase({ reference: `order${character}` });
       expect(answer.errors).toEqual(['field_charset body/transaction/reference']);

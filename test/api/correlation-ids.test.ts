@@ -45,7 +45,7 @@ describe('where the header is required', () => {
     expect(answer.headers.get(HEADER)).toBe(correlationId);
   });
 
-  test('purchase with two correlation IDs → 422: neither is the one', async () => {
+  test('purchase with two correlation IDs → 422', async () => {
     const headers = new Headers({ [HEADER]: 'one', 'content-type': 'application/json' });
     headers.append(HEADER, 'two');
     const { username, password } = gateway.owner;
@@ -61,33 +61,36 @@ describe('where the header is required', () => {
 });
 
 describe('where the header is optional', () => {
-  test.each(['GET', 'HEAD'])('%s without it → one is made up, another each time', async (method) => {
-    const { body } = await gateway.api.purchase();
-    const made = new Set<string | null>();
-    for (const path of [
-      `/transactions/${body.audit}`,
-      '/transactions/2147483647',
-      '/transactions/abc',
-      '/transactions?merchant_id=1&correlation_id_lookup=x',
-      '/transactions?merchant_id=4&correlation_id_lookup=x',
-      '/transactions/purchase',
-      '/nowhere',
-    ]) {
-      const { headers } = await gateway.api.call(path, { method, correlationId: null });
-      expect(headers.get(HEADER)).toMatch(UUID);
-      made.add(headers.get(HEADER));
-    }
-    expect(made.size).toBe(7);
-    const nobody = await client(gateway.baseUrl).call('/transactions/1', { method, correlationId: null });
-    expect(nobody.status).toBe(401);
-    expect(nobody.headers.get(HEADER)).toMatch(UUID);
-  });
+  test.each(['GET', 'HEAD'])(
+    '%s without it → one is generated, a different one each time',
+    async (method) => {
+      const { body } = await gateway.api.purchase();
+      const made = new Set<string | null>();
+      for (const path of [
+        `/transactions/${body.audit}`,
+        '/transactions/2147483647',
+        '/transactions/abc',
+        '/transactions?merchant_id=1&correlation_id_lookup=x',
+        '/transactions?merchant_id=4&correlation_id_lookup=x',
+        '/transactions/purchase',
+        '/nowhere',
+      ]) {
+        const { headers } = await gateway.api.call(path, { method, correlationId: null });
+        expect(headers.get(HEADER)).toMatch(UUID);
+        made.add(headers.get(HEADER));
+      }
+      expect(made.size).toBe(7);
+      const nobody = await client(gateway.baseUrl).call('/transactions/1', { method, correlationId: null });
+      expect(nobody.status).toBe(401);
+      expect(nobody.headers.get(HEADER)).toMatch(UUID);
+    },
+  );
 
   test.each([
     ['', 'field_too_short'],
     ['x'.repeat(129), 'field_too_long'],
     ['a b', 'field_charset'],
-  ])('GET with %j → 422 %s, and none is made up', async (correlationId, code) => {
+  ])('GET with %j → 422 %s, and none is generated', async (correlationId, code) => {
     for (const path of ['/transactions/1', '/transactions?merchant_id=1&correlation_id_lookup=x']) {
       const answer = await gateway.api.call(path, { correlationId });
       expect(answer.errors).toEqual([`${code} header/X-Correlation-Id`]);
@@ -95,7 +98,7 @@ describe('where the header is optional', () => {
     }
   });
 
-  test('two lookups under one correlation ID, which a purchase holds → both answered', async () => {
+  test('two lookups under a correlation ID that a purchase used → both answered', async () => {
     const correlationId = freshId();
     const { body } = await gateway.api.purchase({ correlationId });
     for (let time = 0; time < 2; time += 1) {

@@ -23,7 +23,7 @@ afterAll(() => Promise.all([gateway.close(), later.close()]));
 const audits = ({ body }: Answer) => body.results.map(({ audit }: { audit: number }) => audit);
 
 describe('search by correlation ID', () => {
-  test('of each operation → the one transaction, as the lookup by audit shows it', async () => {
+  test('of each operation → that transaction alone, as the lookup by audit shows it', async () => {
     const { api } = gateway;
     const purchase = await api.purchase({ correlationId: 'purchase', kvps: { key: 'value' } });
     const held = await api.preauthorise({ correlationId: 'preauthorisation' });
@@ -58,7 +58,7 @@ describe('search by correlation ID', () => {
   });
 
   test.each([CARD, '4111.1111.1111.1111', '4111+1111+1111+1111'])(
-    'for the card number %s → 422, and it is kept nowhere',
+    'for the card number %s → 422, and it is stored nowhere',
     async (card) => {
       const answer = await gateway.api.search(card);
       expect([answer.status, answer.errors]).toEqual([
@@ -70,7 +70,7 @@ describe('search by correlation ID', () => {
     },
   );
 
-  test('for a merchant that the user may not use → 403, the same whether it exists and whether the ID is used', async () => {
+  test('for a merchant that the user may not use → 403, the same whether the merchant exists or the ID is used', async () => {
     const { api, as, colleague, stranger } = gateway;
     await as(stranger).purchase({ correlationId: 'strangers', merchant: 4 });
     await api.purchase({ correlationId: 'ours', merchant: 1 });
@@ -86,7 +86,7 @@ describe('search by correlation ID', () => {
     expect(answers[0]?.errors).toEqual(['merchant_not_permitted query/merchant_id']);
   });
 
-  test('a query that is none → 422', () =>
+  test('an invalid query → 422', () =>
     expectEach(
       [
         ['merchant_id=1', ['field_missing query/correlation_id_lookup']],
@@ -119,7 +119,7 @@ describe('search by correlation ID', () => {
       },
     ));
 
-  test('while the acquirer is being asked → found, -99 and unknown; afterwards decided', async () => {
+  test('while the acquirer has not answered → found, -99 and unknown; afterwards decided', async () => {
     const acquirer = gatedAcquirer();
     const { api } = await testGateway({ settings: PATIENT, acquirers: [acquirer] });
     const answer = api.purchase({ correlationId: 'in-flight' });
@@ -146,7 +146,7 @@ describe('search by correlation ID', () => {
     expect(repeated.body._links.transaction.href).toBe(`/v1/transactions/${body.audit}`);
   });
 
-  test('kept for as many hours as the setting says', async () => {
+  test('the setting for how many hours → searches find IDs for that long', async () => {
     const { api, advance } = await testGateway({ settings: { ...PATIENT, CORRELATION_ID_HOURS: '48' } });
     const { body } = await api.purchase({ correlationId: 'kept' });
     await advance('47h');
@@ -156,7 +156,7 @@ describe('search by correlation ID', () => {
   });
 
   // catches(search by correlation ID: finds what is in doubt, however old)
-  test('of a transaction that is in doubt after 25 hours → found: told that there is none, the client would pay again', async () => {
+  test('of a transaction in doubt after 25 hours → found: if it were not, the client would pay again', async () => {
     const acquirer = gatedAcquirer();
     const { api, advance } = await testGateway({
       settings: { ACQUIRER_DEADLINE_MS: '100' },
@@ -171,7 +171,7 @@ describe('search by correlation ID', () => {
   });
 
   // catches(search by correlation ID: its hours count from the decision)
-  test('of a transaction that was decided after 25 hours → found for 24 hours from then on', async () => {
+  test('of a transaction decided after 25 hours → found for another 24 hours', async () => {
     let resolvable = false;
     const acquirer: AcquirerLink = {
       ...gatedAcquirer(),
@@ -194,7 +194,7 @@ describe('search by correlation ID', () => {
     expect(audits(await api.search('decided-late'))).toEqual([]);
   });
 
-  test('of a transaction that was voided → found for 24 hours from the void on', async () => {
+  test('of a voided transaction → found for 24 hours after the void', async () => {
     const { api, advance } = later;
     const { body } = await api.preauthorise({ correlationId: 'voided-late' });
     await api.preauthorise({ correlationId: 'never-voided' });
@@ -205,7 +205,7 @@ describe('search by correlation ID', () => {
     expect(audits(await api.search('never-voided'))).toEqual([]);
   });
 
-  test('of a direct debit that waits for the bank → found for as long as it waits, and 24 hours from its clearing on', async () => {
+  test('of a direct debit that waits for the bank → found while it waits, and for 24 hours after it clears', async () => {
     const { api, advance, sql } = later;
     const { body } = await api.purchase({ correlationId: 'debit', bankAccount: {} });
     await advance('26h');

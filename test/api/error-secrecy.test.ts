@@ -15,7 +15,7 @@ const CVV = '7391';
 const SECRET_BODY = paymentBody({ cvv: CVV });
 
 describe('no error repeats a value from the request', () => {
-  test('any request that is refused → an error without card number, CVV or secret, in the log neither', () =>
+  test('any refused request → no card number, CVV or secret in the error or the log', () =>
     expectEach<[string, () => Promise<Answer>]>(
       [
         [

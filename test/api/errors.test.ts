@@ -40,7 +40,7 @@ async function targets(): Promise<{ purchase: number; preauthorisation: number }
 const AMOUNT = ['body', 'transaction', 'amount_details', 'total_amount'];
 const REFERENCE = ['body', 'transaction', 'reference'];
 
-describe('every code that the transactions answer with comes with its status and its place', () => {
+describe('every error code of the transaction operations has its status and its location', () => {
   const cases: [ProblemCode, string[], () => Promise<Answer>][] = [
     ['malformed_json', ['body'], () => gateway.api.call('/transactions/purchase', { raw: '{"merchant":' })],
     [
@@ -139,7 +139,7 @@ describe('every code that the transactions answer with comes with its status and
     },
   );
 
-  test('internal_error: the table is gone → 500 without a word of what broke, and a log line about where', async () => {
+  test('internal_error: the table is gone → 500 without details, and a log line with them', async () => {
     const broken = await testGateway();
     await broken.sql('ALTER TABLE transaction RENAME TO elsewhere');
     const answer = await broken.api.post('/transactions/purchase', SECRET_BODY, 'breaks');
@@ -158,7 +158,7 @@ describe('every code that the transactions answer with comes with its status and
 });
 
 describe('all problems of a request are reported together', () => {
-  test('header, path and body of a refund → all of them, each at its exact place', async () => {
+  test('header, path and body of a refund → all of them, each at its exact location', async () => {
     const before = await storedRows(gateway);
     const answer = await gateway.api.call('/transactions/0/refund', {
       correlationId: 'not well formed',
@@ -203,7 +203,7 @@ describe('all problems of a request are reported together', () => {
     expect(answer.errors).toEqual(['field_missing header/X-Correlation-Id', 'field_missing body']);
   });
 
-  test('every field of a purchase wrong at once, and several ways in one field → each is named', async () => {
+  test('every field of a purchase wrong at once, and some in several ways → each is named', async () => {
     const answer = await gateway.api.post('/transactions/purchase', {
       merchant: { id: 2_147_483_648 },
       kvps: { a: null, b: `${CARD} \u00e9` },
@@ -228,7 +228,7 @@ describe('all problems of a request are reported together', () => {
     ]);
   });
 
-  test('a hundred bad KVPs → a hundred problems, and those behind them', async () => {
+  test('a hundred bad KVPs → a hundred problems, and those after them', async () => {
     const kvps = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`key${index}`, index]));
     const answer = await gateway.api.post('/transactions/purchase', {
       ...paymentBody({ reference: '' }),

@@ -28,7 +28,7 @@ describe('reference', () => {
       expect(found.body.transaction.reference).toBe('r'.repeat(length));
     }));
 
-  test('none, another length, or no text → 422', () =>
+  test('absent, of another length, or not a string → 422', () =>
     expectEach(
       [
         ['', 'field_too_short'],
@@ -101,7 +101,7 @@ describe('total_amount', () => {
 });
 
 describe('currency', () => {
-  test('one that is in use → accepted', () =>
+  test('a current currency → accepted', () =>
     expectEach(['AUD', 'NZD', 'USD', 'EUR', 'JPY', 'KWD'], async (currency) => {
       const answer = await purchase(CURRENCY, currency);
       expect(answer.status).toBe(201);
@@ -109,7 +109,7 @@ describe('currency', () => {
       expect(found.body.transaction.amount_details.currency).toBe(currency);
     }));
 
-  test('one that is not used for payments, and a text that is no currency → 422', () =>
+  test('a currency that is not used for payments, or an unknown code → 422', () =>
     expectEach(
       [
         ['ZZZ', 'currency_unknown'],
@@ -134,7 +134,7 @@ describe('currency', () => {
 });
 
 describe('merchant.id', () => {
-  test('no positive integer of four bytes → 422', () =>
+  test('anything but a positive four-byte integer → 422', () =>
     expectEach(
       [
         [0, 'field_out_of_range'],
@@ -157,7 +157,7 @@ describe('merchant.id', () => {
     expect((await purchase('merchant.id', id)).status).not.toBe(422);
   });
 
-  test.each(['1e400', '-1e400'])('%s, which no number can hold → 422', async (literal) => {
+  test.each(['1e400', '-1e400'])('%s, too large for a number → 422', async (literal) => {
     const raw = JSON.stringify(paymentBody()).replace('"id":1', `"id":${literal}`);
     const answer = await gateway.api.call('/transactions/purchase', { raw });
     expect({ status: answer.status, errors: answer.errors }).toEqual({
@@ -212,7 +212,7 @@ describe('objects of the body', () => {
     expect((await gateway.api.get(`/transactions/${answer.body.audit}?surprise=%00`)).status).toBe(200);
   });
 
-  test('completion that still carries a preauthorisation code → the code is ignored', async () => {
+  test('completion with a preauthorisation code → the code is ignored', async () => {
     const { body } = await gateway.api.preauthorise();
     const answer = await gateway.api.post(`/transactions/${body.audit}/completion`, {
       merchant: { id: 1 },
@@ -226,7 +226,7 @@ describe('objects of the body', () => {
   });
 });
 
-describe('what a field must look like → named in the message', () => {
+describe('the message of an error → says what the field must look like', () => {
   const said = async (path: string, value: unknown) =>
     (await purchase(path, value)).body.errors.map(({ error_message: message }: Json) => message);
 

@@ -52,7 +52,7 @@ const withMember = (member: string) => BODY.replace('{', `{${member},`);
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-describe('bodies that are no JSON → 400 malformed_json', () => {
+describe('bodies that are not JSON → 400 malformed_json', () => {
   test('nothing, half of a body, another encoding, and others', () =>
     expectEach<[string, string | Uint8Array]>(
       [
@@ -87,7 +87,7 @@ describe('bodies that are no JSON → 400 malformed_json', () => {
     ));
 });
 
-describe('bodies that are JSON but no request → 422', () => {
+describe('bodies that are JSON but not a request → 422', () => {
   test('values, lists, and fields of another type', () =>
     expectEach<[string, string | Uint8Array, string]>(
       [
@@ -159,7 +159,7 @@ describe('bodies that are JSON but no request → 422', () => {
       },
     ));
 
-  test('5,000 KVPs, all of them wrong → 422, and the answer stays small', async () => {
+  test('5,000 wrong KVPs → 422, and the response stays small', async () => {
     const kvps = Array.from({ length: 5_000 }, (_, index) => `"k${index}":1`).join(',');
     const answer = await send(withMember(`"kvps":{${kvps}}`));
     expect(answer.status).toBe(422);
@@ -172,7 +172,7 @@ describe('bodies that are JSON but no request → 422', () => {
   });
 });
 
-describe('odd bodies that are proper requests → 201', () => {
+describe('unusual bodies that are valid requests → 201', () => {
   test('spaces, escapes, unknown members, and others', () =>
     expectEach<[string, string]>(
       [
@@ -295,7 +295,7 @@ describe('audits', () => {
     ['2147483647', 404, 'transaction_not_found path/audit'],
   ];
   const cases = refused.map(([audit, ...rest]) => [audit.slice(0, 30), audit, ...rest] as const);
-  test('an audit that is none → the same refusal for a lookup and for a void', () =>
+  test('an invalid audit → the same refusal for a lookup and for a void', () =>
     expectEach(cases, async ([_, audit, status, error]) => {
       const found = await get(`/transactions/${audit}`);
       expect({ status: found.status, errors: found.errors }).toEqual({ status, errors: [error] });
@@ -306,7 +306,7 @@ describe('audits', () => {
 });
 
 describe('queries', () => {
-  test('one that is none → 422', () =>
+  test('an invalid query → 422', () =>
     expectEach(
       [
         ['empty', '?'],

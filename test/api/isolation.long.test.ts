@@ -161,7 +161,7 @@ const foreignFor = (who: Who) =>
   );
 
 describe.each(CALLERS)('$name', (who) => {
-  test('any operation → as if it did not exist, and nothing is left', () =>
+  test('any operation → as if the transaction did not exist, and nothing is stored', () =>
     expectEach(foreignFor(who), async ([_, operation]) => {
       const attempts = attemptsOf(operation, things, { ...who, ownCustomer: ownCustomers.get(who.name) });
       expect(
@@ -200,9 +200,9 @@ function withoutId({ headers, ...rest }: ReturnType<typeof seen>): ReturnType<ty
   return { ...rest, headers: headers.filter(([name]) => name !== 'x-correlation-id') };
 }
 
-describe('nobody', () => {
+describe('without valid credentials', () => {
   const anybodys = OPERATIONS.map((operation) => [operation.id, operation] as const);
-  test('any operation without or with wrong credentials → one and the same 401', () =>
+  test('any operation without or with wrong credentials → always the same 401', () =>
     expectEach(anybodys, async ([_, operation]) => {
       const before = await keptBefore();
       const attempts = attemptsOf(operation, things, { own: 1, ownCustomer: undefined, others: [1, NOBODY] });
@@ -249,7 +249,7 @@ describe('correlation IDs', () => {
       }
     }));
 
-  test('an invalid request for a foreign merchant under an ID that is taken there → 422, and no word of it', async () => {
+  test('an invalid request for a foreign merchant under an ID that is used there → 422, without a hint of that', async () => {
     for (const { as } of CALLERS.filter(({ mayLookUp }) => !mayLookUp)) {
       const request = { body: { merchant: { id: 1 } }, correlationId: things.correlationId };
       const [there, nowhere] = [

@@ -39,18 +39,18 @@ const entries = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, `value ${index}`]));
 
 describe('kvps', () => {
-  test('absent or empty → none come back', async () => {
+  test('absent or empty → none are returned', async () => {
     expect((await gateway.api.purchase()).body.kvps).toEqual(TEST_MODE);
     await expectEcho({}, {});
   });
 
-  test.each([1, 100])('%i entries → all come back with the prefix', async (count) => {
+  test.each([1, 100])('%i entries → all are returned with the prefix', async (count) => {
     const sent = entries(count);
     const echoed = Object.fromEntries(Object.entries(sent).map(([key, value]) => [PREFIX + key, value]));
     await expectEcho(sent, echoed);
   });
 
-  test('100 entries of full length, with and without the prefix → all come back', async () => {
+  test('100 entries of full length, with and without the prefix → all are returned', async () => {
     const sent = Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [
         `${index % 2 === 0 ? PREFIX : ''}${String(index).padStart(64, 'k')}`,
@@ -110,16 +110,16 @@ describe('kvps', () => {
 });
 
 describe('KVP keys', () => {
-  test('letters, digits, periods and underscores → comes back prefixed', () =>
+  test('letters, digits, periods and underscores → returned with the prefix', () =>
     expectEach(['k', 'k'.repeat(64), 'a.b_C.9', '.', '_', '1', '007'], (key) =>
       expectEcho({ [key]: 'value' }, { [PREFIX + key]: 'value' }),
     ));
 
-  test.each(['k', 'k'.repeat(64)])('%s with the prefix → comes back with the prefix once', (key) =>
+  test.each(['k', 'k'.repeat(64)])('%s with the prefix → returned with the prefix once', (key) =>
     expectEcho({ [PREFIX + key]: 'value' }, { [PREFIX + key]: 'value' }),
   );
 
-  test('with the prefix twice → the same key still, and the prefix comes back once', () =>
+  test('with the prefix twice → the same key, returned with the prefix once', () =>
     expectEcho({ [`${PREFIX}${PREFIX}key`]: 'value' }, { [`${PREFIX}key`]: 'value' }));
 
   test.each([
@@ -129,7 +129,7 @@ describe('KVP keys', () => {
     expectRefusal({ [first]: 'value', other: '', [second]: 'value' }, [`field_format body/kvps/${second}`]),
   );
 
-  test('one key in two spellings, the prefixed one first → 422 at that', () =>
+  test('one key in two spellings, the prefixed one first → 422 at the second', () =>
     expectRefusal({ [`${PREFIX}key`]: '', key: '' }, [`field_format body/kvps/${PREFIX}key`]));
 
   test.each(['completion', 'refund', 'void'])('one key in two spellings of a %s → 422', async (operation) => {
@@ -142,7 +142,7 @@ describe('KVP keys', () => {
     expect([answer.status, answer.errors]).toEqual([422, [`field_format body/kvps/${PREFIX}key`]]);
   });
 
-  test('a name that JavaScript knows → a key like any other', () =>
+  test('a name that JavaScript reserves → an ordinary key', () =>
     expectEach(
       ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__', 'prototype'],
       async (key) => {
@@ -159,7 +159,7 @@ describe('KVP keys', () => {
       },
     ));
 
-  test('one that is none → 422 at the key', () =>
+  test('an invalid key → 422 at the key', () =>
     expectEach(
       [
         ['', 'field_too_short'],
@@ -184,19 +184,19 @@ describe('KVP keys', () => {
       expectRefusal({ [key]: 'value' }, [`card_number_misplaced body/kvps/${key.replaceAll(/[0-9]/g, '*')}`]),
   );
 
-  test('several bad keys, one with a bad value too → each is named at its own place', () =>
+  test('several bad keys, one with a bad value too → each is named at its own location', () =>
     expectRefusal({ 'a-b': '', 'c-d': 'é', '': '', fine: '' }, [
       'field_charset body/kvps/c-d',
       'field_charset body/kvps/a-b',
       'field_too_short body/kvps/',
     ]));
 
-  test('a key of 100,000 characters → only its beginning is repeated', () =>
+  test('a key of 100,000 characters → the error repeats only its beginning', () =>
     expectRefusal({ ['k'.repeat(100_000)]: '' }, [`field_too_long body/kvps/${'k'.repeat(128)}...`]));
 });
 
 describe('KVP values', () => {
-  test('up to 1,024 allowed characters → comes back as it was sent', () =>
+  test('up to 1,024 allowed characters → returned unchanged', () =>
     expectEach(
       [
         ['no character', ''],
@@ -231,7 +231,7 @@ describe('KVP values', () => {
     ]));
 });
 
-describe('a card number where none belongs', () => {
+describe('a card number in the wrong place', () => {
   const CARDS = [
     '4111111111111111',
     '4111 1111 1111 1111',
@@ -251,7 +251,7 @@ describe('a card number where none belongs', () => {
     'x378282246310005y',
     '(30569309025904)',
   ];
-  test('in a KVP value → 422, and nothing of it in the answer or the log', () =>
+  test('in a KVP value → 422, and no digit of it in the response or the log', () =>
     expectEach(CARDS, async (text) => {
       await expectRefusal({ key: text }, ['card_number_misplaced body/kvps/key']);
       expect(gateway.logged()).not.toContain(text);
@@ -267,7 +267,7 @@ describe('a card number where none belongs', () => {
       expect(answer.text).not.toContain(text);
     }));
 
-  test('digits that are no card number → accepted in a KVP value and in the reference', () =>
+  test('digits that are not a card number → accepted in a KVP value and in the reference', () =>
     expectEach(
       [
         '4111111111111112',

@@ -42,13 +42,13 @@ const RESERVED = new Set(
 );
 
 describe('every operation', () => {
-  test('has a name that is no word of a language, and a tag that is described', () =>
+  test('has a name that is not a reserved word of a language, and a tag with a description', () =>
     expectEach(DESCRIBED, ([id, operation]) => {
       expect(RESERVED).not.toContain(id.toLowerCase());
       expect(DOCUMENT.tags.map(({ name }) => name)).toEqual(expect.arrayContaining([...operation.tags]));
     }));
 
-  test('refers to named schemas for its request and all its answers', () =>
+  test('uses named schemas for its request and all its responses', () =>
     expectEach(DESCRIBED, ([, operation]) => {
       const bodies = [
         ...(bodyOf(operation) === undefined ? [] : [bodyOf(operation)]),
@@ -62,7 +62,7 @@ describe('every operation', () => {
       }
     }));
 
-  test('answers with objects that are open to new members, and with no closed list of values', () =>
+  test('responds with objects that allow new members, and with no closed list of values', () =>
     expectEach(DESCRIBED, ([, operation]) => {
       for (const schema of answersOf(operation).flatMap((each) => [...within(each)])) {
         expect(schema.enum).toBeUndefined();
@@ -72,7 +72,7 @@ describe('every operation', () => {
       }
     }));
 
-  test('names the headers of every answer, and they are described', () =>
+  test('lists the headers of every response, and describes them', () =>
     expectEach(DESCRIBED, ([, operation]) => {
       for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
         const expected = ['X-Correlation-Id', 'Cache-Control'];
@@ -97,12 +97,12 @@ describe('schemas', () => {
     expect(Object.keys(SCHEMAS).filter((name) => !used.has(name))).toEqual([]);
   });
 
-  test('names stay apart where a file system or a language does not tell case', () => {
+  test('names differ even where a file system or a language ignores case', () => {
     const names = [...Object.keys(SCHEMAS), ...DESCRIBED.map(([id]) => id)].map((name) => name.toLowerCase());
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('values of a closed list stay apart as names of constants', () => {
+  test('values of a closed list differ as names of constants', () => {
     for (const [, { parameters }] of DESCRIBED) {
       for (const { schema } of parameters) {
         const values = ((schema as Json).enum ?? []).map((value: string) => value.toUpperCase());
@@ -124,13 +124,13 @@ describe('schemas', () => {
     );
   });
 
-  test.each(['Kvps', 'RequestKvps'])('%s is a plain map of texts', (name) => {
+  test.each(['Kvps', 'RequestKvps'])('%s is a plain map of strings', (name) => {
     expect(SCHEMAS[name]).toMatchObject({ type: 'object', additionalProperties: { type: 'string' } });
     expect(SCHEMAS[name]).not.toHaveProperty('properties');
     expect(SCHEMAS[name]).not.toHaveProperty('patternProperties');
   });
 
-  test('two schemas under one name → an error, not one of the two', () => {
+  test('two schemas under one name → an error', () => {
     const components = new Components();
     components.use(Type.Object({ a: Type.String() }, { title: 'One' }));
     components.use(Type.Object({ a: Type.String() }, { title: 'One' }));

@@ -27,7 +27,7 @@ describe('/v1/openapi.json', () => {
       Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
     );
 
-  test('every answer with a body has an example, which its schema takes', () => {
+  test('every response with a body has an example that its schema accepts', () => {
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
     const closed = JSON.stringify(document).replaceAll(
@@ -101,7 +101,7 @@ describe('/v1/openapi.json', () => {
     }
   });
 
-  test('every reference leads somewhere, every schema is one, and every example keeps its own', () => {
+  test('every reference resolves, every schema is valid, and every example matches its schema', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: true });
     addFormats.default(ajv);
     for (const format of ['no-card-number', 'luhn-checked', 'card-expiry', 'iso-4217'])
@@ -131,7 +131,7 @@ describe('/v1/openapi.json', () => {
       Object.entries<Json>(links),
     );
 
-  test('links lead from a purchase, a preauthorisation, a customer and a token to what may follow', () => {
+  test('links lead from a purchase, a preauthorisation, a customer and a token to the operations that may follow', () => {
     const followers = (id: string) => [...new Set(linksOf(id).map(([name]) => name))];
     expect(followers('createPurchase')).toEqual(['lookUpTransaction', 'createRefund', 'voidTransaction']);
     expect(followers('createPreauthorisation')).toEqual([
@@ -144,7 +144,7 @@ describe('/v1/openapi.json', () => {
     expect(followers('createToken')).toEqual(expect.arrayContaining(['lookUpToken', 'deleteToken']));
   });
 
-  test('every link gives an operation that there is all that its path needs, and nothing that it does not take', () => {
+  test('every link leads to an existing operation, with exactly the parameters that its path needs', () => {
     for (const { operation } of operations()) {
       for (const [, { operationId, parameters }] of linksOf(operation.operationId)) {
         const taken: Json[] = operationOf(operationId).operation.parameters;
@@ -181,7 +181,7 @@ describe('/v1/openapi.json', () => {
     }
   });
 
-  describe('the document and the gateway take the same', () => {
+  describe('the document and the gateway accept the same', () => {
     const ajv = addFormats.default(new Ajv2020({ strict: false }));
     const documented = (id: string, parameter: string, value: string): boolean => {
       const { schema } = operationOf(id).operation.parameters.find(({ name }: Json) => name === parameter);
@@ -283,7 +283,7 @@ describe('/v1/openapi.json', () => {
     });
   });
 
-  test('every example works as it stands', async () => {
+  test('every example works unchanged', async () => {
     for (const { path, method, operation } of operations()) {
       const example = operation.requestBody?.content['application/json'].example;
       if (example === undefined || path.includes('{')) continue;

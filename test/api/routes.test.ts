@@ -75,7 +75,7 @@ describe('the transaction operations', () => {
   );
 });
 
-describe('addresses and methods that are not there', () => {
+describe('unknown addresses and methods', () => {
   test.each([
     '/',
     '/transaction',
@@ -132,21 +132,18 @@ describe('addresses and methods that are not there', () => {
     ['broken JSON', '{"broken', 'application/json'],
     ['another media type', 'text', 'text/plain'],
     ['too much', ' '.repeat(140_000), 'application/json'],
-  ])(
-    'a wrong method, or no such route, with %s as a body → 405 and 404 all the same',
-    async (_, raw, type) => {
-      const headers = { 'content-type': type };
-      for (const [path, status] of [
-        ['/transactions/1', 405],
-        ['/transactions/purchase', 405],
-        ['/nowhere', 404],
-      ] as const) {
-        expect((await gateway.api.call(path, { method: 'PUT', raw, headers })).status).toBe(status);
-      }
-    },
-  );
+  ])('a wrong method or an unknown route, with %s as a body → still 405 and 404', async (_, raw, type) => {
+    const headers = { 'content-type': type };
+    for (const [path, status] of [
+      ['/transactions/1', 405],
+      ['/transactions/purchase', 405],
+      ['/nowhere', 404],
+    ] as const) {
+      expect((await gateway.api.call(path, { method: 'PUT', raw, headers })).status).toBe(status);
+    }
+  });
 
-  test('TRACE → 405, and nothing of the request comes back', async () => {
+  test('TRACE → 405, and nothing of the request is returned', async () => {
     const text = await exchange(
       gateway,
       'TRACE /v1/transactions/purchase HTTP/1.1\r\nHost: gateway\r\nCookie: secret\r\nConnection: close\r\n\r\n',
@@ -175,7 +172,7 @@ describe('the front page', () => {
   const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
   test.each([undefined, '*/*', 'application/json', 'application/json, text/html;q=0.9', 'nonsense;;q=,'])(
-    'GET / with Accept %s → JSON whose links all lead somewhere',
+    'GET / with Accept %s → JSON whose links all work',
     async (accept) => {
       const answer = await fetchOutside(gateway, '/', accept === undefined ? {} : { accept });
       expect(answer.status).toBe(200);
@@ -193,7 +190,7 @@ describe('the front page', () => {
   );
 
   test.each([BROWSER, 'text/html', 'TEXT/HTML;level=1;q=0.7, application/json;q=0.6'])(
-    'GET / with Accept %s → a page whose links all lead somewhere, and that loads nothing',
+    'GET / with Accept %s → a page whose links all work, and that loads nothing',
     async (accept) => {
       const answer = await fetchOutside(gateway, '/', { accept });
       expect(answer.status).toBe(200);
@@ -229,7 +226,7 @@ describe('health', () => {
     });
   });
 
-  test('/readyz of a database whose schema is not current → 503 and why; /livez still 200', async () => {
+  test('/readyz with a schema that is not current → 503 and the reason; /livez still 200', async () => {
     const behind = await testGateway();
     const [table] = await behind.sql<{ name: string }>(
       "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE '%migration%'",

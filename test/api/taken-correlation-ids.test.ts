@@ -54,7 +54,7 @@ describe('a correlation ID that is taken', () => {
     // catches(correlation ID: a batch that fails because one is taken is claimed again without it)
     // catches(correlation ID: a payment that lost it is not inserted, and told so)
     // catches(correlation ID: unique by constraint) slow
-  ])('repeated with %s → 409 and nothing changes', async (_, repeat) => {
+  ])('repeated with %s → 409, and nothing changes', async (_, repeat) => {
     const correlationId = freshId();
     const first = await gateway.api.purchase({ correlationId });
     expect(first.status).toBe(201);
@@ -74,7 +74,7 @@ describe('a correlation ID that is taken', () => {
     expect(await gateway.ledger()).toHaveLength(before + 41);
   });
 
-  test('the same with a token, at a gateway to which nobody has repeated anything yet → likewise, and each opening of it is told once', async () => {
+  test('the same with a token, at a gateway that has seen no repetition yet → likewise, and each opening of the token is journalled once', async () => {
     const fresh = await testGateway();
     const { virtualPan: pan } = await vaultOf(fresh.api).newToken();
     const { body: first } = await fresh.api.purchase({ correlationId: 'taken', pan });
@@ -99,7 +99,7 @@ describe('a correlation ID that is taken', () => {
     await expectConflict(body.audit, () => gateway.api.purchase({ correlationId }));
   });
 
-  test('completion, refund and void repeated, when their target no longer allows them → 409, not 422', async () => {
+  test('completion, refund and void repeated when their target no longer allows them → 409, not 422', async () => {
     const { body: held } = await gateway.api.preauthorise();
     const { body: completion } = await gateway.api.complete(held.audit, 10_000, { correlationId: 'take' });
     await expectConflict(completion.audit, () =>
@@ -113,7 +113,7 @@ describe('a correlation ID that is taken', () => {
     await expectConflict(undo.audit, () => gateway.api.void(refund.audit, { correlationId: 'undo' }));
   });
 
-  test('twenty purchases at once under one correlation ID → one is created, nineteen point to it', async () => {
+  test('twenty purchases at once under one correlation ID → one is created, the other nineteen get its link', async () => {
     const before = [await storedRows(gateway), (await gateway.ledger()).length] as const;
     const correlationId = freshId();
     const answers = await Promise.all(
@@ -154,7 +154,7 @@ describe('a correlation ID that is taken', () => {
     expect(body.status.transaction_status_code).toBe('approved');
   });
 
-  test('slow card of the simulator, repeated after it was answered → 409', async () => {
+  test('slow test card, repeated after it was answered → 409', async () => {
     const correlationId = freshId();
     const { body } = await gateway.api.purchase({ correlationId, pan: '4200000000000067' });
     expect(body.status.transaction_status_code).toBe('approved');
@@ -191,7 +191,7 @@ describe('a correlation ID that is not taken', () => {
       },
     ],
   ])(
-    'refused for %s (%i) → not used up: the search finds nothing and the next request wins it',
+    'refused for %s (%i) → not used up: the search finds nothing and the next request is processed',
     async (_, status, refused) => {
       const correlationId = freshId();
       expect((await refused(correlationId)).status).toBe(status);
@@ -200,7 +200,7 @@ describe('a correlation ID that is not taken', () => {
     },
   );
 
-  test('used by another merchant, of the same organisation or not → free for this one', async () => {
+  test('used by another merchant, of the same organisation or not → free for this merchant', async () => {
     const correlationId = freshId();
     const answers = await Promise.all([
       gateway.api.purchase({ correlationId, merchant: 1 }),
@@ -214,14 +214,14 @@ describe('a correlation ID that is not taken', () => {
     }
   });
 
-  test('that differs only in case → another one', async () => {
+  test('that differs only in case → a different ID', async () => {
     const correlationId = freshId();
     expect((await gateway.api.purchase({ correlationId })).status).toBe(201);
     expect((await gateway.api.purchase({ correlationId: correlationId.toUpperCase() })).status).toBe(201);
     expect((await gateway.api.search(correlationId.replace('f', 'F'))).body.results).toEqual([]);
   });
 
-  test('of a body with a merchant that is not a number → 422, whoever used the ID', async () => {
+  test('of a body whose merchant is not a number → 422, whoever used the ID', async () => {
     const correlationId = freshId();
     await gateway.api.purchase({ correlationId });
     const answer = await gateway.api.post(

@@ -22,7 +22,7 @@ const MACHINES: Machines = {
 const run = () => ({ seconds: 2, chance: new Chance(7) });
 
 describe('the simulation of purchases', () => {
-  test('one connection → a purchase takes the sum of what it costs, and goes alone', () => {
+  test('one connection → a purchase takes the sum of its costs, and is sent alone', () => {
     const { p50Ms, batch } = simulate(COSTS, MACHINES, { connections: 1 }, run());
     expect(p50Ms).toBeCloseTo((100 + 200 + 40 + 600 + 2 * 150) / 1000, 6);
     expect(batch).toBe(1);
@@ -38,14 +38,14 @@ describe('the simulation of purchases', () => {
     expect(gatewayBusy * 8).toBeLessThanOrEqual(1);
   });
 
-  test('everything on one core → no more than the sum of the work allows', () => {
+  test('everything on one core → no more than the total work allows', () => {
     const one = { ...MACHINES, gatewayCores: 1, databaseCores: undefined };
     const { perSecond, batch, gatewayBusy } = simulate(COSTS, one, { connections: 64 }, run());
     expect(perSecond).toBeLessThanOrEqual(1.02 * (1e6 / (100 + 40 + 20 + 800 / batch)));
     expect(gatewayBusy).toBeGreaterThan(0.95);
   });
 
-  test('purchases by chance, fewer than can be served → all of them are, and a slow acquirer is added to each', () => {
+  test('random purchases, fewer than can be served → all are served, and a slow acquirer only adds its own time', () => {
     const slow = { ...MACHINES, acquirerUs: 300_000 };
     const { perSecond, p50Ms } = simulate(COSTS, slow, { perSecond: 2_000 }, run());
     // Those who came within the last 300 ms are not answered yet.
@@ -54,13 +54,13 @@ describe('the simulation of purchases', () => {
     expect(p50Ms).toBeGreaterThan(300);
   });
 
-  test('the same chance → the same outcome', () => {
+  test('the same seed → the same outcome', () => {
     const [one, other] = [1, 2].map(() => simulate(COSTS, MACHINES, { perSecond: 3_000 }, run()));
     expect(one).toEqual(other);
   });
 });
 
-test('costs of batches of several sizes → what a purchase costs, and what a batch costs', () => {
+test('costs of batches of several sizes → the cost of a purchase and of a batch', () => {
   const points = [1, 4, 20].map(
     (batch) => ({ batch, cpuMs: { gateway: (90 + 300 / batch) / 1000, database: 0.05, load: 0 } }) as Point,
   );

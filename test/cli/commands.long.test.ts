@@ -41,7 +41,7 @@ async function organisationWith(merchants: number): Promise<{ organisation: numb
 }
 
 describe.concurrent('organisation', () => {
-  test('add → its id and name, and nothing else; list → every one with its id and name', async () => {
+  test('add → prints its id and name only; list → prints every one with id and name', async () => {
     const { json, text } = inAProcess;
     const added = await json("organisation add 'Harbour Stores'");
     expect(added).toEqual({ id: expect.any(Number), name: 'Harbour Stores' });
@@ -64,7 +64,7 @@ describe.concurrent('organisation', () => {
 });
 
 describe.concurrent('merchant', () => {
-  test('add → its id, organisation and settings; with the vault only if asked for', async () => {
+  test('add → prints its id, organisation and settings; with the vault only if asked for', async () => {
     const { organisation } = await organisationWith(0);
     expect(await json(`merchant add 'Corner Shop' --organisation ${organisation}`)).toEqual({
       id: expect.any(Number),
@@ -83,7 +83,7 @@ describe.concurrent('merchant', () => {
     );
   });
 
-  test('add --live → live, without an acquirer; set has no way to change that', async () => {
+  test('add --live → live, without an acquirer; set has no option to change that', async () => {
     const { organisation } = await organisationWith(0);
     const added = await json(`merchant add Live --organisation ${organisation} --live`);
     expect(added).toMatchObject({ mode: 'live', acquirer: null });
@@ -109,7 +109,7 @@ describe.concurrent('merchant', () => {
     expect(await text('merchant list --organisation 2147483647')).toBe('None.');
   });
 
-  test('set → changes what is named and nothing else', async () => {
+  test('set → changes what is given and nothing else', async () => {
     const [id] = (await organisationWith(1)).ids;
     expect(await text(`merchant set ${id} --vault`)).toBe(`Merchant ${id} (Shop 1) has the vault.`);
     expect(
@@ -142,7 +142,7 @@ describe.concurrent('merchant', () => {
   });
 });
 
-test.concurrent('surcharge set for a live merchant → says what the schemes may forbid, and wants --i-may', async () => {
+test.concurrent('surcharge set for a live merchant → shows what the schemes may forbid, and asks for --i-may', async () => {
   const { organisation } = await organisationWith(0);
   const { id } = await addMerchant(connection, 'operator:test', organisation, 'Live', { live: true });
   const line = `surcharge set --merchant ${id} --default 1.5 --card amex=2.9`;
@@ -153,7 +153,7 @@ test.concurrent('surcharge set for a live merchant → says what the schemes may
 });
 
 describe.concurrent('migrate', () => {
-  test('a new database → the schema, once; before that, other commands say what to do', async () => {
+  test('a new database → creates the schema, once; before that, other commands say what to do', async () => {
     const name = databaseName('empty');
     await administer(inject('adminUrl'), `CREATE DATABASE ${name}`);
     const url = databaseUrl(inject('adminUrl'), name);
@@ -191,13 +191,13 @@ describe.concurrent('tollgate itself', () => {
     ['merchant set', ['<id>', '--vault', '--no-vault', '--name <name>', '--preauthorisation-days <days>']],
     ['user add', ['<username>', '--merchant <id>', '--grant <id>']],
     ['clock advance', ['<duration>', '3d']],
-  ])('%s --help → what it takes, and --json', async (command, words) => {
+  ])('%s --help → lists its arguments and options, and --json', async (command, words) => {
     const help = await text(`${command} --help`);
     expect(help).toMatch(new RegExp(`^Usage: tollgate ${command} \\[options\\]`));
     for (const word of [...words, '--json']) expect(help).toContain(word);
   });
 
-  test('--help → every command, and where the settings are; without a command the same on stderr, exit code 1', async () => {
+  test('--help → lists every command and where the settings are; no command → the same on stderr, exit code 1', async () => {
     const help = await text('--help');
     for (const word of ['serve', 'migrate', 'organisation', 'merchant', 'user', 'clock', 'DATABASE_URL']) {
       expect(help).toContain(word);
@@ -205,7 +205,7 @@ describe.concurrent('tollgate itself', () => {
     expect(await tollgate('')).toMatchObject({ code: 1, stdout: '', stderr: `${help}\n` });
   });
 
-  test('an unknown command → one line, exit code 1, and as JSON if asked for', async () => {
+  test('an unknown command → one line, exit code 1, and JSON with --json', async () => {
     expect(await refusal('pay')).toBe("unknown command 'pay' (tollgate --help shows the commands)");
     expect(JSON.parse((await tollgate('user ad --json')).stderr)).toEqual({
       error: expect.stringMatching(/^unknown command 'ad' \(Did you mean add\?\) /),
@@ -215,7 +215,7 @@ describe.concurrent('tollgate itself', () => {
     expect(stderr).toBe('{"error":"there is no user nobody"}\n');
   });
 
-  test('npx tollgate inside the checkout → this very program', async () => {
+  test('npx tollgate inside the checkout → runs this program', async () => {
     // A run of somebody else's that was killed leaves something in the usual place at which npx stumbles.
     const ownCache = { npm_config_cache: await dataDirectory() };
     // It is built already: npx would build it anew under those who are running it.

@@ -26,7 +26,7 @@ function node(folder: string, ...args: readonly string[]): Promise<{ stdout: str
   return promisify(execFile)(process.execPath, args, { cwd: folder, env: environmentWithoutSettings() });
 }
 
-test('the program as it was built → V8 takes all that it compiled then', async () => {
+test('the built program → V8 accepts the whole compiled cache', async () => {
   const look = `
     import vm from 'node:vm';
     import { syncBuiltinESMExports } from 'node:module';
@@ -43,7 +43,7 @@ test('the program as it was built → V8 takes all that it compiled then', async
   expect(taken).not.toContain(false);
 });
 
-test('what was compiled is gone, cut short, or of another version → the program runs all the same', async () => {
+test('the compiled cache is gone, cut short, or of another version → the program still runs', async () => {
   const folder = await checkout({ isBuilt: true });
   const program = join(folder, 'dist', 'program');
   const compiled = (await readdir(program)).filter((name) => name.endsWith('.v8'));
@@ -58,7 +58,7 @@ test('what was compiled is gone, cut short, or of another version → the progra
   expect(await node(folder, 'bin/tollgate.js', '--version')).toEqual({ stdout: `${version}\n`, stderr: '' });
 });
 
-test('what the program and its libraries need only sometimes → is required, since a script that V8 kept cannot import', async () => {
+test('modules that the program needs only sometimes → are required, since a cached script cannot import', async () => {
   const { names } = JSON.parse(await readFile(join(PROJECT_ROOT, 'dist/program/files.json'), 'utf8'));
   const chunks = await Promise.all(
     names.map((name: string) => readFile(join(PROJECT_ROOT, 'dist/program', name), 'utf8')),
@@ -66,7 +66,7 @@ test('what the program and its libraries need only sometimes → is required, si
   expect(chunks.join('').match(/(await|return|=>|=) import\(.*/g)).toBeNull();
 });
 
-test('a checkout that was never built → one line that says so', async () => {
+test('a checkout that was never built → one line says so', async () => {
   const folder = await checkout({ isBuilt: false });
   await expect(node(folder, 'bin/tollgate.js', '--version')).rejects.toMatchObject({
     code: 1,

@@ -41,7 +41,7 @@ test.concurrent.each(['user list', 'journal', 'keys status', 'organisation add O
 );
 
 // catches(key file: one that others can read is refused) slow, processes
-test.concurrent('a key file that others can read → serve and key commands refuse, and say what to do; closed again → as before', async () => {
+test.concurrent('a key file that others can read → serve and key commands refuse, and say what to do; made private again → they work', async () => {
   const dataDir = await dataDirectory();
   const file = join(dataDir, 'key-encryption-key');
   await copyFile(join(folder, 'key-encryption-key'), file);
@@ -112,7 +112,7 @@ describe.concurrent('options that contradict each other → one line, exit code 
     expect(await refusal(line)).toMatch(expected);
   });
 
-  test('what may be repeated may be repeated', async () => {
+  test('options that may be repeated → can be repeated', async () => {
     const lines = [
       'surcharge set --merchant 1 --card amex=1 --card visa=2',
       'user add seller --merchant 1 --grant 2 --grant 3',
@@ -142,34 +142,34 @@ function unread(line: string, output: 'stdout' | 'stderr'): Promise<Unread> {
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, heard })));
 }
 
-describe.concurrent('nobody reads', () => {
-  test.each(['organisation list', 'organisation list --json'])(
-    '%s | head → ends quietly, as others do',
-    async (line) => {
-      expect(await unread(line, 'stdout')).toEqual({ code: 141, heard: '' });
-    },
-  );
+describe.concurrent('output that nobody reads', () => {
+  test.each(['organisation list', 'organisation list --json'])('%s | head → ends quietly', async (line) => {
+    expect(await unread(line, 'stdout')).toEqual({ code: 141, heard: '' });
+  });
 
-  test('the errors of a command → its exit code all the same', async () => {
+  test('the errors of a command → its exit code is still set', async () => {
     expect((await unread('merchant set 99 --vault', 'stderr')).code).toBeOneOf([1, 141]);
   });
 
-  test.skipIf(!existsSync('/dev/full'))('a file on a full disk → one line, exit code 1', async () => {
-    const full = await open('/dev/full', 'w');
-    const child = spawn(process.execPath, [TOLLGATE, 'organisation', 'list'], {
-      env: { ...environmentWithoutSettings(), ...environment() },
-      stdio: ['ignore', full.fd, 'pipe'],
-    });
-    let told = '';
-    child.stderr?.on('data', (data: Buffer) => {
-      told += data;
-    });
-    const code = await new Promise((resolve) => child.on('close', resolve));
-    await full.close();
-    expect([code, told]).toEqual([1, 'tollgate: the output cannot be written (ENOSPC)\n']);
-  });
+  test.skipIf(!existsSync('/dev/full'))(
+    'output to a file on a full disk → one line, exit code 1',
+    async () => {
+      const full = await open('/dev/full', 'w');
+      const child = spawn(process.execPath, [TOLLGATE, 'organisation', 'list'], {
+        env: { ...environmentWithoutSettings(), ...environment() },
+        stdio: ['ignore', full.fd, 'pipe'],
+      });
+      let told = '';
+      child.stderr?.on('data', (data: Buffer) => {
+        told += data;
+      });
+      const code = await new Promise((resolve) => child.on('close', resolve));
+      await full.close();
+      expect([code, told]).toEqual([1, 'tollgate: the output cannot be written (ENOSPC)\n']);
+    },
+  );
 
-  test('what a gateway says at start, and its log → it serves all the same', async () => {
+  test('the start and the log of a gateway → it still serves', async () => {
     const port = await freePort();
     const child = spawn(process.execPath, [TOLLGATE, 'serve'], {
       cwd: PROJECT_ROOT,

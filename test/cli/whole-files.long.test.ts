@@ -56,7 +56,7 @@ async function filesOf(path: string): Promise<string[]> {
 
 describe.each(EXPORTS)('%s', (_, line, table, beginning) => {
   // catches(whole files: what is interrupted leaves nothing) processes: in the middle → nothing is left
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s in the middle → nothing is left', async (signal) => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s in the middle → no file is left', async (signal) => {
     const path = join(gateway.dataDir, randomUUID());
     await inTheMiddle(line(), table, path, async (running) => {
       running.kill(signal);
@@ -66,7 +66,7 @@ describe.each(EXPORTS)('%s', (_, line, table, beginning) => {
   });
 
   // catches(whole files: a file appears when it is whole) processes
-  test('killed in the middle, run again → the whole file, and what was left is removed; once more → refused, the file stays', async () => {
+  test('killed in the middle, run again → the whole file, and the partial file is removed; run once more → refused, the file stays', async () => {
     const path = join(gateway.dataDir, randomUUID());
     await inTheMiddle(line(), table, path, async (running) => {
       running.kill('SIGKILL');
@@ -83,7 +83,7 @@ describe.each(EXPORTS)('%s', (_, line, table, beginning) => {
   });
 });
 
-test('a part of a process that lives → stays; a folder that is none, or is closed → refused, nothing is left', async () => {
+test('a partial file of a running process → stays; not a folder, or no permission → refused, nothing is left', async () => {
   const path = join(gateway.dataDir, randomUUID());
   const others = `${path}.${process.ppid}-0123abcd.part`;
   await writeFile(others, 'being written');

@@ -48,7 +48,7 @@ describe('lists', () => {
     expect(rest.map(({ audit }) => audit)).toEqual(audits.slice(2));
   });
 
-  test('events → those there are, then each as it happens, across lost answers, until it is cancelled', async () => {
+  test('events → the existing ones, then each as it happens, across lost answers, until cancelled', async () => {
     const meddled = await meddledClient(gateway, { lookupTimeoutMs: 5_000 });
     const reference = randomUUID();
     await client.purchase(paymentBody({ reference, merchant: 2 }));
@@ -69,7 +69,7 @@ describe('lists', () => {
     expect(new Set(seen).size).toBe(earlier.length + 1);
   });
 
-  test('a look-up of nothing → Refused; a search for nothing → undefined', async () => {
+  test('a look-up that finds nothing → Refused; a search that finds nothing → undefined', async () => {
     await expect(client.transaction(2_000_000_000)).rejects.toMatchObject({
       status: 404,
       code: 'transaction_not_found',
@@ -107,7 +107,7 @@ describe('the vault', () => {
     ...change,
   });
 
-  test('customers and tokens, every answer lost → there once, changed, paid with, and gone', async () => {
+  test('customers and tokens, every answer lost → created once, changed, paid with, and deleted', async () => {
     const { client: meddled, fates } = await meddledClient(gateway);
     const lose = () => fates.push({ kind: 'lose_answer' });
     const reference = randomUUID();
@@ -138,7 +138,7 @@ describe('the vault', () => {
     await expect(meddled.customers.delete(customer.id)).rejects.toBeInstanceOf(Refused);
   });
 
-  test('a token whose name an older one has, its answer lost → Refused, and not the older one', async () => {
+  test('a token with the name of an older one, its answer lost → Refused, and not the older one', async () => {
     const { client: meddled, fates } = await meddledClient(gateway);
     const { id } = await meddled.customers.create({ reference: randomUUID(), name: 'Ada' });
     const { preferred_name } = await meddled.tokens.create(id, token());
@@ -169,7 +169,7 @@ class Table implements Memory {
 }
 
 describe('the memory', () => {
-  test('has the correlation ID before anything is sent, and the outcome before the caller', async () => {
+  test('has the correlation ID before anything is sent, and the outcome before the caller does', async () => {
     const memory = new Table();
     const order: string[] = [];
     const meddled = await meddledClient(gateway, {
@@ -192,7 +192,7 @@ describe('the memory', () => {
     ]);
   });
 
-  test('cannot store it → nothing is sent; cannot store the outcome → the outcome stands, and stays open', async () => {
+  test('cannot store the ID → nothing is sent; cannot store the outcome → the outcome is returned, and the entry stays open', async () => {
     const memory = new Table();
     const meddled = await meddledClient(gateway, { memory });
     memory.begin = () => Promise.reject(new Error('disk full'));
@@ -205,7 +205,7 @@ describe('the memory', () => {
     expect(meddled.observed.map(({ kind }) => kind)).toContain('memory_failed');
   });
 
-  test('of a process that was killed → the next one finds out what became of each, and pays again under the same ID', async () => {
+  test('of a killed process → the next one finds the outcome of each payment, and pays again under the same ID', async () => {
     const memory = new Table();
     const first = await meddledClient(gateway, { memory });
     // Killed as far as the gateway can see: it hears nothing more of these.
@@ -237,7 +237,7 @@ describe('the memory', () => {
     expect(rows).toEqual([{ status: 'approved' }, { status: 'approved' }]);
   });
 
-  test('what is older than the gateway’s search reaches, and is not found → not known, and never “not processed”', async () => {
+  test('older than the gateway’s search reaches, and not found → unknown, and never “not processed”', async () => {
     const memory = new Table();
     const { another } = await meddledClient(gateway, { memory, requestTimeoutMs: 1 });
     memory.begin({
@@ -256,8 +256,8 @@ describe('the memory', () => {
   });
 });
 
-describe('what nobody sees', () => {
-  test('card number, CVV, expiry and account → in no hook, no memory and no error, whatever goes wrong', async () => {
+describe('secrets', () => {
+  test('card number, CVV, expiry and account → in no hook, memory or error, whatever fails', async () => {
     const memory = new Table();
     const { client: meddled, fates, observed } = await meddledClient(gateway, { memory });
     const expiry = '0931';

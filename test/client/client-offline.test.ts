@@ -49,7 +49,7 @@ function lookedUp(status: Partial<TransactionStatus>, transaction_type = 'purcha
 }
 
 describe('the client itself', () => {
-  test('printed, inspected or made JSON of → without the password, whatever it holds', async () => {
+  test('printed, inspected or converted to JSON → no password', async () => {
     const password = 'not-to-be-shown';
     const client = answering(() => new Response('{}'), { password });
     const encoded = Buffer.from(`shop:${password}`).toString('base64');
@@ -83,7 +83,7 @@ describe('open enums', () => {
     );
   });
 
-  test('transaction_type, gateway_status_code and members of tomorrow → read as the specification says', async () => {
+  test('unknown transaction_type, gateway_status_code and members → read as the specification says', async () => {
     const client = answering(() => Response.json(lookedUp({ gateway_status_code: 7 }, 'reverse')));
     const transaction = await client.transaction(17);
     expect(transaction).toMatchObject({ type: 'void', gatewayStatus: -99, outcome: 'approved' });
@@ -91,7 +91,7 @@ describe('open enums', () => {
     expect(transactionTypeOf({ ...transaction.transaction, transaction_type: 'gift' })).toBe('unknown');
   });
 
-  test('a payment whose status nobody knows yet → looked up; if it stays so, OutcomeUnknown and no failure', async () => {
+  test('a payment with an unknown status → looked up; if it stays unknown, OutcomeUnknown and not a failure', async () => {
     const asked: string[] = [];
     const client = answering(
       (url, { method }) => {
@@ -112,7 +112,7 @@ describe('open enums', () => {
 });
 
 describe('where requests go', () => {
-  test('http to another machine → refused, unless it is allowed; no password, a wrong address or time → refused', () => {
+  test('http to another machine → refused unless allowed; no password, a wrong address or timeout → refused', () => {
     const client = (options: Partial<TollgateOptions>) => () =>
       new Tollgate({ baseUrl: 'https://payments.example/v1', ...WHO, ...options });
     expect(client({ baseUrl: 'http://payments.example/v1' })).toThrow(/https/);
@@ -127,7 +127,7 @@ describe('where requests go', () => {
     expect(client({ requestTimeoutMs: Number.NaN })).toThrow(/requestTimeoutMs/);
   });
 
-  test('a trace that is going on goes along; one that is none, or fails, does not, and stops nothing', async () => {
+  test('an active trace is sent along; an invalid or failing one is not, and stops nothing', async () => {
     const traceparents = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'nonsense\n', undefined];
     const sent: (string | null)[] = [];
     const client = answering(
@@ -146,7 +146,7 @@ describe('where requests go', () => {
     expect(sent).toEqual(['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', null, null, null]);
   });
 
-  test('a link to the next page that leads elsewhere → only its cursor is taken', async () => {
+  test('a link to the next page on another host → only its cursor is used', async () => {
     const asked: string[] = [];
     const client = answering((url) => {
       asked.push(url);
@@ -169,21 +169,18 @@ describe('where requests go', () => {
         cause: new Error('error sending request: client error (Connect): tcp'),
       }),
     ],
-  ])(
-    'there was no connection, as %s says it → the same request again, and nothing to search for',
-    async (_, error) => {
-      const sent: string[] = [];
-      const client = answering((_url, { method = '' }) => {
-        sent.push(method);
-        if (sent.length === 1) throw error;
-        return Response.json(lookedUp({}), { status: 201 });
-      });
-      expect(await client.purchase(paymentBody())).toMatchObject({ outcome: 'approved', recovered: false });
-      expect(sent).toEqual(['POST', 'POST']);
-    },
-  );
+  ])('no connection, as %s reports it → the same request again, and no search', async (_, error) => {
+    const sent: string[] = [];
+    const client = answering((_url, { method = '' }) => {
+      sent.push(method);
+      if (sent.length === 1) throw error;
+      return Response.json(lookedUp({}), { status: 201 });
+    });
+    expect(await client.purchase(paymentBody())).toMatchObject({ outcome: 'approved', recovered: false });
+    expect(sent).toEqual(['POST', 'POST']);
+  });
 
-  test('an audit that is none → refused here, and not sent anywhere', async () => {
+  test('an invalid audit → refused by the client, and not sent', async () => {
     const client = answering(() => expect.fail('it was sent'));
     await expect(client.transaction('1/../../customers' as unknown as number)).rejects.toThrow(TypeError);
     await expect(client.purchase(paymentBody(), { correlationId: 'a b' })).rejects.toThrow(TypeError);
@@ -205,7 +202,7 @@ describe('webhooks', () => {
   const signed = (secrets = [secret], timestampSeconds = nowSeconds(), text = body) =>
     signatureHeaders(secrets, { id: event.id, timestampSeconds, body: text });
 
-  test('signed with the secret → the event; from text, bytes, a Headers object, and while a secret is rotated', async () => {
+  test('signed with the secret → the event; from a string, bytes, a Headers object, and while a secret is rotated', async () => {
     expect(await verifyWebhook({ body, headers: signed(), secret })).toEqual(event);
     const bytes = new TextEncoder().encode(body);
     expect(await verifyWebhook({ body: bytes, headers: new Headers(signed()), secret })).toEqual(event);
@@ -243,7 +240,7 @@ describe('webhooks', () => {
     await expect(verifyWebhook(given)).rejects.toMatchObject({ name: 'WebhookRejected', reason });
   });
 
-  test('a secret that is none → a mistake of the caller, and no webhook is blamed', async () => {
+  test('an invalid secret → an error of the caller, not of the webhook', async () => {
     await expect(verifyWebhook({ body, headers: signed(), secret: '' })).rejects.toThrow(TypeError);
   });
 

@@ -37,7 +37,7 @@ describe('from the tarball alone', () => {
     );
   });
 
-  test('it runs: a client is made, and a webhook is checked', async () => {
+  test('it runs: creates a client and verifies a webhook', async () => {
     const program = join(folder, 'project', 'program.js');
     await writeFile(
       program,
@@ -54,7 +54,7 @@ describe('from the tarball alone', () => {
     expect(stdout.trim()).toBe('true header_missing');
   });
 
-  test('its types are there under nodenext, for a strict compiler that checks libraries, too', async () => {
+  test('its types resolve under nodenext, for a strict compiler that checks libraries too', async () => {
     const home = join(folder, 'project');
     const program = `import { OutcomeUnknown, Refused, Tollgate, type Created, type Memory } from 'tollgate-client';
       const memory: Memory = { begin() {}, end() {}, open: () => [] };

@@ -23,7 +23,7 @@ export type CardType = MaskedCreditcard['type'];
 
 `;
 
-test('the client’s types are those of the document', async () => {
+test('the client’s types match the document', async () => {
   const document = JSON.parse(JSON.stringify(openApiDocument(OPERATIONS))) as Document;
   await expect(BEGINNING + typesOf(document, QUERIES)).toMatchFileSnapshot('../../client/src/wire.ts');
 });

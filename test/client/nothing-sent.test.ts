@@ -28,7 +28,7 @@ function clients() {
   return { another, observed };
 }
 
-test('nobody listens → tried again under the same ID until its time is up, then NothingSent with the cause', async () => {
+test('nobody listens → tried again under the same ID until the timeout, then NothingSent with the cause', async () => {
   const { another, observed } = clients();
   const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
   const nobody = another({ baseUrl, outcomeTimeoutMs: 3_000 });
@@ -48,7 +48,7 @@ test('nobody listens → tried again under the same ID until its time is up, the
   expect(new Set(sent.map(({ correlationId }) => correlationId)).size).toBe(1);
 });
 
-test('a host that has no address → NothingSent with the cause', async () => {
+test('a host name without an address → NothingSent with the cause', async () => {
   const { another } = clients();
   const cause = Object.assign(new Error('getaddrinfo ENOTFOUND gateway.invalid'), { code: 'ENOTFOUND' });
   const nowhere = another({
@@ -62,7 +62,7 @@ test('a host that has no address → NothingSent with the cause', async () => {
   });
 });
 
-test('answered by nobody after a try that may have arrived → OutcomeUnknown, although the last one was not sent', async () => {
+test('no answer to a try that may have arrived, and the last try not sent → OutcomeUnknown', async () => {
   const { another } = clients();
   let tries = 0;
   const failing = another({

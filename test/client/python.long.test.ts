@@ -123,7 +123,7 @@ describe.skipIf(!isThere)(`the Python client${skipped}`, () => {
     },
   );
 
-  test('the shop, begun by a process that is gone → goes on with what was only begun, and nothing is paid twice', async () => {
+  test('the shop, started by a process that died → finishes what was begun, and nothing is paid twice', async () => {
     const books = join(folder, 'books');
     const shop = (orders: number) =>
       python([join('examples', 'shop.py')], {

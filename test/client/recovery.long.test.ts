@@ -62,7 +62,7 @@ describe('purchase', () => {
     expect(await paymentsOf(reference)).toEqual(['approved']);
   });
 
-  test('held on its way for longer than the time-out → sent again under the same ID; the late one is no second charge', async () => {
+  test('delayed longer than the timeout → sent again under the same ID; the late one is not a second charge', async () => {
     const { client, fates, proxy, requests } = await meddledClient(gateway);
     fates.push({ kind: 'hold_request', ms: REQUEST_TIMEOUT_MS * 2 });
     const reference = randomUUID();
@@ -73,7 +73,7 @@ describe('purchase', () => {
     expect(await paymentsOf(reference)).toEqual(['approved']);
   });
 
-  test('held for less than the time-out → found when it has arrived, and not sent again', async () => {
+  test('delayed less than the timeout → found once it has arrived, and not sent again', async () => {
     const { client, fates, requests } = await meddledClient(gateway, { requestTimeoutMs: 15_000 });
     fates.push({ kind: 'hold_request', ms: 300 });
     const reference = randomUUID();
@@ -83,7 +83,7 @@ describe('purchase', () => {
     expect(await paymentsOf(reference)).toEqual(['approved']);
   });
 
-  test('lost again and again, and searches too → approved, once', async () => {
+  test('payments and searches lost repeatedly → approved, once', async () => {
     const { client, fates, fatesOfLookups } = await meddledClient(gateway);
     fates.push({ kind: 'lose_request' }, { kind: 'hold_request', ms: 200 }, { kind: 'cut_answer' });
     fatesOfLookups.push(
@@ -99,7 +99,7 @@ describe('purchase', () => {
     expect(await paymentsOf(reference)).toEqual(['approved']);
   });
 
-  test('refused after an earlier try was lost on its way → Refused, but only once that cannot arrive any more', async () => {
+  test('refused after an earlier try was lost → Refused, but only once that try can no longer arrive', async () => {
     const { client, fates, requests } = await meddledClient(gateway);
     fates.push({ kind: 'lose_request' });
     const body = paymentBody({ reference: randomUUID(), currency: 'XXA' });
@@ -107,7 +107,7 @@ describe('purchase', () => {
     expect(requests.at(-1)).toBe(SEARCH);
   });
 
-  test('a decline is an outcome, also where its answer was lost', async () => {
+  test('a decline whose answer was lost → an outcome', async () => {
     const { client, fates } = await meddledClient(gateway);
     fates.push({ kind: 'lose_answer' });
     const created = await client.purchase(paymentBody({ pan: cardAnsweredWith('51') }));
@@ -139,7 +139,7 @@ describe('409', () => {
     expect(again).toMatchObject({ audit: first.audit, outcome: 'approved', recovered: true });
   });
 
-  test('with a surcharge → known again by the amount that was asked for', async () => {
+  test('with a surcharge → recognised by the requested amount', async () => {
     const { client } = await meddledClient(gateway);
     const correlationId = randomUUID();
     const kvps = { 'SURCHARGE.ORIGINAL_AMOUNT': '10000' };
@@ -152,7 +152,7 @@ describe('409', () => {
     ['another amount', { amount: 1 }],
     ['another reference', { reference: 'another' }],
     ['another currency', { currency: 'NZD' }],
-  ])('%s under an ID that is taken → Refused, with who holds it', async (_name, change) => {
+  ])('%s under an ID that is taken → Refused, with the transaction that holds it', async (_name, change) => {
     const { client } = await meddledClient(gateway);
     const correlationId = randomUUID();
     const first = await client.purchase(paymentBody(), { correlationId });
@@ -163,7 +163,7 @@ describe('409', () => {
     );
   });
 
-  test('an ID that another call is using → refused here, before anything is sent', async () => {
+  test('an ID that another call is using → refused by the client, before anything is sent', async () => {
     const { client, requests } = await meddledClient(gateway);
     const correlationId = randomUUID();
     const first = client.purchase(paymentBody(), { correlationId });
@@ -198,7 +198,7 @@ describe('every creating operation, its answer lost', () => {
   });
 });
 
-describe('what ends it', () => {
+describe('the end of a call', () => {
   test('4XX → Refused with every problem, and the correlation ID is free', async () => {
     const { client, requests } = await meddledClient(gateway);
     const correlationId = randomUUID();
@@ -220,7 +220,7 @@ describe('what ends it', () => {
     await expect(refusal).rejects.toMatchObject({ status: 401, code: 'unauthenticated' });
   });
 
-  test('its time is up → OutcomeUnknown with the correlation ID; later the same ID brings the outcome', async () => {
+  test('timeout → OutcomeUnknown with the correlation ID; later the same ID returns the outcome', async () => {
     const { client, fates, fatesOfLookups } = await meddledClient(gateway);
     fates.push({ kind: 'lose_answer' });
     fatesOfLookups.push(...Array.from({ length: 1_000 }, (): Fate => ({ kind: 'lose_request' })));

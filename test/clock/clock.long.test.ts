@@ -34,7 +34,7 @@ async function aheadMs(of: TestGateway): Promise<number> {
   return Date.parse((await of.api.lookUp(audit)).body.gateway_timestamp) - Date.now();
 }
 
-test('clock show, not advanced → Sydney’s time, nought ahead', async () => {
+test('clock show, not advanced → Sydney’s time, zero ahead', async () => {
   const shown = JSON.parse((await clock('show', '--json')).stdout);
   expect(shown).toEqual({
     now: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+\+1[01]:00$/),
@@ -84,7 +84,7 @@ test('clock advance, a merchant has an acquirer that is not simulated → refuse
   expect((await clock('show')).code).toBe(0);
 });
 
-test('clock reset, something is dated ahead → one line that says what stands in the way, and the clock stays', async () => {
+test('clock reset, something is dated ahead → one line that names it, and the clock stays', async () => {
   const before = (await gateway.sql('SELECT advanced_ms FROM gateway'))[0];
   const { code, stdout, stderr } = await clock('reset');
   expect([code, stdout]).toEqual([1, '']);
@@ -121,7 +121,7 @@ test('merchant add --live while the clock is ahead → refused; after clock rese
   await other.close();
 });
 
-test('a process that still has a clock that is ahead → no live merchant until it has the time', async () => {
+test('a process whose clock is still ahead → accepts no live merchant until its clock is right', async () => {
   const own = await testGateway();
   const database = new Database(own.databaseUrl, { maxConnections: 1 });
   const add = () => addMerchant(database, 'operator:test', 1, 'Live', { live: true });
@@ -132,7 +132,7 @@ test('a process that still has a clock that is ahead → no live merchant until 
   await database.close();
 });
 
-test('a clock that is moved and a live merchant that is added at once, many times → never both', async () => {
+test('the clock is advanced and a live merchant added at once, many times → never both', async () => {
   const { url, drop } = await testDatabase();
   await addCast(url);
   const [moving, adding] = [1, 2].map(() => new Database(url, { maxConnections: 1 })) as [Database, Database];

@@ -25,7 +25,7 @@ async function done(answer: Promise<ConsoleAnswer>): Promise<Json> {
 }
 const NOT_THERE = { status: 404 };
 
-test('organisation, merchant and user → the interface knows them; suspended and revoked → it refuses', async () => {
+test('organisation, merchant and user → the interface accepts them; suspended and revoked → it refuses', async () => {
   const { id: organisation } = await done(ada.post('/organisations', { name: 'New' }));
   const { id: merchant } = await done(ada.post('/merchants', { organisation, name: 'Shop', vault: true }));
   const user = await done(
@@ -50,7 +50,7 @@ test('organisation, merchant and user → the interface knows them; suspended an
   await eventually(async () => (await anew.get('/transactions/history')).status === 401 || undefined);
 });
 
-test('a body that names another than the path → it is done to what the path names', async () => {
+test('a body that names something else than the path → the path counts', async () => {
   const { id: organisation } = await done(ada.post('/organisations', { name: 'Two shops' }));
   const add = async (name: string) => (await done(ada.post('/merchants', { organisation, name }))).id;
   const [named, other] = [await add('Named'), await add('Other')];
@@ -60,12 +60,12 @@ test('a body that names another than the path → it is done to what the path na
   expect(listed).not.toHaveProperty('suspended_at');
 });
 
-test('grants → given and taken', async () => {
+test('grants → added and removed', async () => {
   expect(await done(ada.post('/users/colleague/grant', { merchant: 3 }))).toMatchObject({ grants: [3] });
   expect(await done(ada.post('/users/colleague/ungrant', { merchant: 3 }))).toMatchObject({ grants: [] });
 });
 
-test('surcharge and route → payments go by them', async () => {
+test('surcharge and route → applied to payments', async () => {
   const rules = [{ scope: 'default', percent: '2' }];
   expect(await done(ada.post('/surcharges/2/set', { rules }))).toMatchObject([
     { scope: 'default', percent: '2' },
@@ -88,7 +88,7 @@ test('surcharge and route → payments go by them', async () => {
   expect(await done(ada.post('/routes/1/off', {}))).toEqual([]);
 });
 
-test('customer and tokens → the interface sees it', async () => {
+test('customer and tokens → the interface shows the changes', async () => {
   const vault = vaultOf(gateway.api);
   const { id, customerId, virtualPan } = await vault.newToken();
   await done(ada.post(`/tokens/1/${id}/deactivate`));
@@ -101,7 +101,7 @@ test('customer and tokens → the interface sees it', async () => {
   expect((await vault.lookUpCustomer(customerId)).status).toBe(404);
 });
 
-test('webhooks and links → added, switched, tried and removed', async () => {
+test('webhooks and links → added, switched on and off, tested and removed', async () => {
   const { id, secret } = await done(ada.post('/webhooks', { url: 'https://example.com/hook', merchant: 1 }));
   expect(secret).toMatch(/^whsec_/);
   expect(await done(ada.post(`/webhooks/${id}/disable`))).toMatchObject({ state: 'disabled' });
@@ -120,7 +120,7 @@ test('webhooks and links → added, switched, tried and removed', async () => {
   await done(ada.post('/acquirers/bank/remove'));
 });
 
-test('direct debit: exported, fetched as often as wanted, and what is returned imported', async () => {
+test('direct debit: exported, downloaded again and again, and returns imported', async () => {
   const bankAccount = { account_number: '123456789' };
   const { audit } = (await gateway.api.purchase({ amount: 700, bankAccount })).body;
   const exported = await done(ada.post('/directdebit/1/export'));
@@ -141,7 +141,7 @@ test('direct debit: exported, fetched as often as wanted, and what is returned i
   expect(await done(ada.post('/directdebit/1/export'))).toMatchObject({ file: null, items: 0 });
 });
 
-test('settlement: its lines as a file, and an acquirer’s file held against a day', async () => {
+test('settlement: its lines as a file, and an acquirer’s file reconciled', async () => {
   await gateway.api.purchase({ amount: 1_234 });
   const [{ day } = { day: '' }] = await gateway.sql<{ day: string }>(
     'SELECT max(settlement_date)::text AS day FROM settlement_entry',
@@ -165,7 +165,7 @@ test('settlement: its lines as a file, and an acquirer’s file held against a d
   expect((await ada.post('/settlement/reconcile?date=x&acquirer=simulator', file)).status).toBe(422);
 });
 
-test('keys: rotated while the page looks on; cards, clock and journal', async () => {
+test('keys: rotated while the page shows progress; cards, clock and journal', async () => {
   await gateway.api.purchase();
   expect(await done(ada.post('/keys/rotate', { merchant: 1 }))).toMatchObject({ running: true, merchant: 1 });
   const ended = await eventually(async () => {
@@ -211,7 +211,7 @@ describe('an administrator of another organisation', () => {
     ['/operators/first/remove', {}],
     ['/operators/first/link', {}],
     ['/webhooks', { url: 'https://example.com', merchant: 1 }],
-  ])('%s %o → not there, and nothing happens', async (path, body) => {
+  ])('%s %o → 404, and nothing happens', async (path, body) => {
     expect(await foreign.post(path, body)).toMatchObject(NOT_THERE);
   });
 
@@ -222,12 +222,12 @@ describe('an administrator of another organisation', () => {
     ['/cards/review', {}],
     ['/clock/advance', { duration: '1h' }],
     ['/acquirers', { name: 'mine', address: '127.0.0.1:1' }],
-  ])('%s %o, which concerns all → 403', async (path, body) => {
+  ])('%s %o, which concerns the whole installation → 403', async (path, body) => {
     expect(await foreign.post(path, body)).toMatchObject({ status: 403 });
   });
 
   // catches(console: what is named otherwise than by its merchant lies inside the fence, too)
-  test('an endpoint of another → not there', async () => {
+  test('an endpoint of another organisation → 404', async () => {
     const { id } = await done(ada.post('/webhooks', { url: 'https://example.com/hook', merchant: 1 }));
     for (const name of ['disable', 'enable', 'remove', 'rotate', 'test'])
       expect(await foreign.post(`/webhooks/${id}/${name}`)).toMatchObject(NOT_THERE);
@@ -236,7 +236,7 @@ describe('an administrator of another organisation', () => {
     expect((await gateway.sql('SELECT FROM webhook_endpoint WHERE id = $1', [id])).length).toBe(1);
   });
 
-  test('its own → as for everybody', async () => {
+  test('its own organisation → works as for any operator', async () => {
     expect(await done(foreign.post('/merchants/4', { card_days: 20 }))).toMatchObject({ card_days: 20 });
     const added = await done(foreign.post('/users', { username: 'theirs', merchant: 4 }));
     expect(added.password).toMatch(/./);

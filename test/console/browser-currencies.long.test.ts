@@ -51,35 +51,32 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('currencies on the conso
         button: 'IQD 0.005',
       },
     ],
-  ])(
-    'refund of a payment in %s → the amount is read and shown in its own decimals',
-    async (currency, said) => {
-      const { page, goTo } = olga;
-      const target = await purchase({ amount: said.amount, currency });
-      await goTo(`/transactions/1/${target}`);
-      await page
-        .getByText(`purchase ${said.shown.replace(' ', '\u00a0')}`)
-        .first()
-        .waitFor();
-      await page.getByRole('button', { name: 'Refund', exact: true }).click();
-      const dialog = dialogOf(page, /^Refund transaction/);
-      await dialog.getByLabel('Reason').fill('came back');
-      const field = dialog.getByLabel(`Amount in ${currency}`);
-      expect(await field.inputValue()).toBe(said.all);
-      await field.fill(said.wrong);
-      await dialog.getByText(/^From /).waitFor();
-      await field.fill(said.typed);
-      await dialog
-        .locator('button[type=submit]')
-        .getByText(`Refund ${said.button.replace(' ', '\u00a0')}`)
-        .click();
-      const made = await dialog.getByRole('status').getByRole('link', { name: /^\d+$/ }).innerText();
-      const { transaction } = (await desk.gateway.api.lookUp(Number(made))).body;
-      expect(transaction).toMatchObject({ amount_details: { total_amount: said.cents, currency } });
-    },
-  );
+  ])('refund of a payment in %s → the amount is read and shown with its decimals', async (currency, said) => {
+    const { page, goTo } = olga;
+    const target = await purchase({ amount: said.amount, currency });
+    await goTo(`/transactions/1/${target}`);
+    await page
+      .getByText(`purchase ${said.shown.replace(' ', '\u00a0')}`)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Refund', exact: true }).click();
+    const dialog = dialogOf(page, /^Refund transaction/);
+    await dialog.getByLabel('Reason').fill('came back');
+    const field = dialog.getByLabel(`Amount in ${currency}`);
+    expect(await field.inputValue()).toBe(said.all);
+    await field.fill(said.wrong);
+    await dialog.getByText(/^From /).waitFor();
+    await field.fill(said.typed);
+    await dialog
+      .locator('button[type=submit]')
+      .getByText(`Refund ${said.button.replace(' ', '\u00a0')}`)
+      .click();
+    const made = await dialog.getByRole('status').getByRole('link', { name: /^\d+$/ }).innerText();
+    const { transaction } = (await desk.gateway.api.lookUp(Number(made))).body;
+    expect(transaction).toMatchObject({ amount_details: { total_amount: said.cents, currency } });
+  });
 
-  test('the filter by amount → finds what people call so, in every currency', async () => {
+  test('the filter by amount → finds amounts as people write them, in every currency', async () => {
     const { page, goTo } = olga;
     const [dollars, yen, dinars, others] = [
       await purchase({ amount: 73_100 }),

@@ -34,7 +34,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     await dialog.waitFor({ state: 'detached' });
   };
 
-  test('settlement difference looked at → leaves the list with its note, and is found again among those that are done', async () => {
+  test('settlement difference marked as looked at → leaves the list with its note, and is shown among the finished ones', async () => {
     const { page, goTo, client } = ada;
     await desk.gateway.api.purchase({ amount: 1_234 });
     const day = await openDay(desk.gateway);
@@ -55,7 +55,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     ).toMatchObject({ note: 'The acquirer took it back', looked: expect.any(String) });
   });
 
-  test('bank settings → those of the simulated bank are there to begin with; set → shown, and debits go there', async () => {
+  test('bank settings → at first those of the simulated bank; changed → shown, and debits go to the new bank', async () => {
     const { page, goTo, client } = ada;
     const settings = async () => (await client.get('/directdebit/1/settings')).body;
     await goTo('/direct-debit');
@@ -82,7 +82,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     });
   });
 
-  test('a key that seals nothing → destroyed for good; the others cannot be', async () => {
+  test('a key that seals nothing → can be destroyed for good; other keys cannot', async () => {
     const { page, goTo, client } = ada;
     // What was declined is not kept, so that nothing is sealed under the first version.
     await desk.gateway.api.purchase({ merchant: 3, pan: DECLINED_CARD });
@@ -110,7 +110,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     ]);
   });
 
-  test('another’s sessions → listed with their browser; ended → signed out on the spot', async () => {
+  test('sessions of another operator → listed with their browser; ended → signed out at once', async () => {
     const { page, goTo } = ada;
     const vera = await desk.open({ name: 'vera', role: 'viewer' });
     await vera.goTo('/transactions');
@@ -130,7 +130,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     await vera.close();
   });
 
-  test('sealed cards → counted when somebody asks; reviewed → every merchant’s are looked at again', async () => {
+  test('sealed cards → counted on request; reviewed → every merchant’s are checked again', async () => {
     const { page, goTo } = ada;
     await goTo('/clock-and-cards');
     await press('Check every card');
@@ -142,7 +142,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     await closeResult(reviewed);
   });
 
-  test('the clock → refused for what is no duration, advanced, seen in the header, and brought back', async () => {
+  test('the clock → an invalid duration is refused; advanced, shown in the header, and reset', async () => {
     const { page, goTo, client } = ada;
     const ahead = async () => (await client.get('/clock')).body.advanced_ms;
     await goTo('/clock-and-cards');
@@ -162,7 +162,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     expect(await ahead()).toBe(0);
   });
 
-  test('menus, and the dialogue in which operators prove that it is them → no mistake that axe-core finds', async () => {
+  test('menus and the dialogue for proving identity → axe-core finds no problem', async () => {
     const { page, goTo } = ada;
     const wrong: string[] = [];
     await goTo('/transactions');
@@ -200,7 +200,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     expect(wrong).toEqual([]);
   });
 
-  test('a browser that names a language which no formatter takes → the page opens with its charts, in Australian English', async () => {
+  test('a browser with a language that no formatter knows → the page opens with its charts, in Australian English', async () => {
     const { page, goTo, complaints, close } = await desk.open({ name: 'posix' });
     await page.addInitScript(
       `Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix', configurable: true })`,
@@ -212,7 +212,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     await close();
   });
 
-  test('the whole of it → the browser complained of nothing', () => {
+  test('throughout → the browser reported no error', () => {
     expect(ada.complaints).toEqual([]);
   });
 });

@@ -76,7 +76,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('links in trouble, in a 
     }),
   );
 
-  test('the interface of the console and `acquirer list` → condition, since when, and why, of each', async () => {
+  test('the console’s interface and `acquirer list` → the state of each link, since when, and why', async () => {
     for (const path of ['/acquirers', '/today']) {
       const { body } = await ada.client.get(path);
       expect(path === '/today' ? body.links : body).toEqual(expect.arrayContaining(expected));
@@ -84,7 +84,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('links in trouble, in a 
     expect(listed).toEqual(expect.arrayContaining(expected));
   });
 
-  test('Today → a line for each link in trouble, which leads to it, and none for one that is up', async () => {
+  test('Today → a line for each link in trouble, which leads to it, and none for a working link', async () => {
     const { page, load } = ada;
     await load('/');
     const lines = page.getByRole('list', { name: 'Links to acquirers that need attention' });
@@ -116,7 +116,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('links in trouble, in a 
     expect(complaints).toEqual([]);
   });
 
-  test('doctor → each in trouble fails, with since when, why, and what to do', async () => {
+  test('doctor → each link in trouble fails, with since when, why, and what to do', async () => {
     const findings = await examine({ DATABASE_URL: desk.gateway.databaseUrl });
     const found = (name: string) => findings.find(({ check }) => check === `link ${name}`);
     for (const [name, { reason }] of Object.entries(TROUBLES)) {

@@ -68,7 +68,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     return Number(await made.innerText());
   }
 
-  test('refund of a part, then of the rest → the interface shows both, the page what is left and who did it', async () => {
+  test('partial refund, then the rest → the interface shows both, the page what is left and who did it', async () => {
     const { page, goTo } = olga;
     const target = await purchase();
     await goTo(`/transactions/1/${target}`);
@@ -109,7 +109,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     await expect.poll(() => offered.count()).toBe(0);
   });
 
-  test('completion of a part → the merchant has that much', async () => {
+  test('partial completion → the merchant gets that amount', async () => {
     const { page, goTo } = olga;
     const { audit } = (await api().preauthorise({ amount: 900 })).body;
     await goTo(`/transactions/1/${audit}`);
@@ -123,7 +123,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     });
   });
 
-  test('an amount that is too much, a card number as the reason → refused at its field, nothing happens', async () => {
+  test('an excessive amount, or a card number as the reason → an error at the field, nothing happens', async () => {
     const { page, goTo } = olga;
     const target = await purchase();
     await goTo(`/transactions/1/${target}`);
@@ -145,7 +145,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     expect(await doneTo(target)).toHaveLength(1);
   });
 
-  test('declined → nothing is offered', async () => {
+  test('a declined payment → no action is offered', async () => {
     const { page, goTo } = olga;
     const { body } = await api().purchase({ pan: DECLINED_CARD });
     await goTo(`/transactions/1/${body.audit}`);
@@ -153,7 +153,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     expect(await page.locator('.page-actions button').count()).toBe(0);
   });
 
-  test('in doubt, asked now → the acquirer is asked, and the page shows what it says', async () => {
+  test('in doubt, “ask now” → the acquirer is asked, and the page shows the answer', async () => {
     const { page, goTo } = olga;
     const [listed, shown] = [await doubtful(2_000_000_001), await doubtful(2_000_000_002)];
     await goTo('/in-doubt');
@@ -169,8 +169,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     expect((await lookedUp(shown)).status.transaction_status_code).toBe('error');
   });
 
-  describe('exactly one refund', () => {
-    test('pressed twice → one', async () => {
+  describe('exactly one refund each time', () => {
+    test('pressed twice → one refund', async () => {
       const { page, goTo } = olga;
       const target = await purchase();
       await goTo(`/transactions/1/${target}`);
@@ -180,7 +180,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
       expect(await doneTo(target)).toHaveLength(1);
     });
 
-    test('the answer is lost, the page reloaded, and it is sent again → one, and its outcome is shown', async () => {
+    test('the answer is lost, the page reloaded, and the form sent again → one refund, and its outcome is shown', async () => {
       const { page, goTo } = olga;
       const target = await purchase();
       await goTo(`/transactions/1/${target}`);
@@ -205,7 +205,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
       expect(await page.getByRole('dialog').count()).toBe(0);
     });
 
-    test('all of it by two operators at once → one has it, the other is told why not', async () => {
+    test('the whole amount by two operators at once → one succeeds, the other sees why not', async () => {
       const target = await purchase();
       const dialogs = await Promise.all(
         [olga, otto].map(async ({ page, goTo }) => {
@@ -224,7 +224,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     });
   });
 
-  test('above the limit → waits; whoever asked cannot approve it, a second operator does, on a page that was open before', async () => {
+  test('above the limit → waits; the requester cannot approve it, a second operator can, on a page that was already open', async () => {
     const target = await purchase({ amount: 9_000 });
     await otto.goTo('/approvals');
     await olga.goTo(`/transactions/1/${target}`);
@@ -248,7 +248,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     await own.waitFor({ state: 'detached' });
   });
 
-  test('above the limit, refused by the second, or taken back → nothing is done', async () => {
+  test('above the limit, refused by the second operator, or withdrawn → nothing is done', async () => {
     const target = await purchase({ amount: 9_000 });
     for (const [by, label] of [
       [otto, 'Refuse'],
@@ -270,7 +270,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     expect(await leftOf(target)).toBe('9000');
   });
 
-  test('a viewer → sees everything and is offered nothing; what the page would send is refused', async () => {
+  test('a viewer → sees everything, is offered no action, and requests for one are refused', async () => {
     const { page, goTo, client, close } = await desk.open({ role: 'viewer' });
     const target = await purchase();
     await goTo(`/transactions/1/${target}`);
@@ -289,7 +289,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     await close();
   });
 
-  test('the whole of it → the browser complained of nothing', () => {
+  test('throughout → the browser reported no error', () => {
     expect([...olga.complaints, ...otto.complaints]).toEqual([]);
   });
 });

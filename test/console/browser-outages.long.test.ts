@@ -51,7 +51,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
 
   const LOST = 'The connection to the gateway is lost.';
 
-  test('the gateway restarts → the page says that it is gone, comes back by itself where it was, and is live again', async () => {
+  test('the gateway restarts → the page says that it is gone, returns by itself to the same place, and is live again', async () => {
     const { page, load } = ada;
     await desk.gateway.api.purchase({ reference: 'before' });
     await load('/transactions?mode=test');
@@ -70,7 +70,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
     await rowOf(page, 'Transactions', 'afterwards').waitFor();
   });
 
-  test('a refund whose answer the restart takes away → sent again afterwards, it is the same one', async () => {
+  test('a refund whose answer the restart loses → sent again, it is the same refund', async () => {
     const { page, load } = ada;
     const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
     const refunds = () =>
@@ -100,7 +100,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
     expect(await refunds()).toEqual([{ status: 'approved' }]);
   });
 
-  test('the primary is away → said to be unavailable, nobody is signed out; back → the page goes on', async () => {
+  test('the primary is away → shown as unavailable, nobody is signed out; back → the page goes on', async () => {
     const { page, load } = ada;
     const name = new URL(desk.gateway.databaseUrl).pathname.slice(1);
     const administrate = (statement: string) => administer(inject('adminUrl'), statement);
@@ -120,7 +120,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
     await rowOf(page, 'Merchants', 'Theirs').waitFor();
   });
 
-  test('live merchants beside test ones → one of both is shown, and the header says which', async () => {
+  test('live and test merchants → one kind is shown at a time, and the header says which', async () => {
     const { page, load } = ada;
     await ada.client.post('/merchants', { organisation: 1, name: 'Real Shop', live: true });
     await desk.gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE name = 'Real Shop'`);

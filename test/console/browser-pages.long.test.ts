@@ -49,7 +49,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
   const groups = [...new Set(PLACES.map(({ group }) => group)), 'one thing'] as const;
 
   test.each(groups)(
-    'every page and dialogue of %s → opens, runs nothing foreign, has no mistake that axe-core finds, and fits 390 pixels',
+    'every page and dialogue of %s → opens, runs no foreign script, axe-core finds no problem, and it fits 390 pixels',
     async (group) => {
       const { page, complaints } = ada;
       const wrong: string[] = [];
@@ -83,7 +83,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
     },
   );
 
-  test('signing in, and setting a passkey or a password → no mistake that axe-core finds', async () => {
+  test('signing in, and setting a passkey or a password → axe-core finds no problem', async () => {
     const { page, person, complaints } = ada;
     await person.clearCookies();
     await page.goto(desk.url);
@@ -100,7 +100,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
     expect([...wrong, ...complaints]).toEqual([]);
   });
 
-  describe('what is offered', () => {
+  describe('actions offered', () => {
     /** The labels of what can be done on each page. */
     async function offered(client: ConsoleClient): Promise<Record<string, string[]>> {
       const { page, person, load } = ada;
@@ -132,13 +132,13 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
       'Clock and cards': ['Review'],
     };
 
-    test('to a viewer → nothing but to verify the journal', async () => {
+    test('to a viewer → only verifying the journal', async () => {
       expect(await offered(await signedIn(desk.gateway, { role: 'viewer' }))).toEqual({
         Journal: ['Verify'],
       });
     });
 
-    test('to an operator → the daily work, and nothing that says whom and what the gateway trusts', async () => {
+    test('to an operator → the daily work, but nothing about whom and what the gateway trusts', async () => {
       expect(await offered(await signedIn(desk.gateway, { role: 'operator' }))).toEqual({
         ...WORK,
         'Endpoint 1': ['Disable', 'Replay', 'Test'],
@@ -146,7 +146,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
       });
     });
 
-    test('to an operator of one organisation → its own, without what concerns all of them', async () => {
+    test('to an operator of one organisation → those of that organisation, none of the whole installation', async () => {
       const { Keys, Routes, ...ofOne } = WORK;
       const own = await signedIn(desk.gateway, { role: 'operator', organisation: 1 });
       expect(await offered(own)).toEqual({

@@ -27,7 +27,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
     place.getByRole('button', { name: label, exact: true }).click();
   const listed = async (path: string): Promise<Json[]> => (await ada.client.get(path)).body;
 
-  test('organisation and merchant → there; changed, suspended and resumed → so for payments', async () => {
+  test('organisation and merchant → added; changed, suspended and resumed → payments follow', async () => {
     const { page, goTo } = ada;
     await goTo('/merchants');
     await press('Add an organisation');
@@ -69,7 +69,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
     await eventually(async () => (await status()) === 201 || undefined);
   });
 
-  test('user → pays with the secret that is shown once; limits, grants, a new secret and the end hold at once', async () => {
+  test('user → pays with the secret that is shown once; limits, grants, a new secret and revocation apply at once', async () => {
     const { page, goTo } = ada;
     await goTo('/users');
     await press('Add a user');
@@ -111,7 +111,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
     await eventually(async () => (await anew.lookUp(first.body.audit)).status === 401 || undefined);
   });
 
-  test('surcharge → is on the next payment; removed → is not', async () => {
+  test('surcharge → applies to the next payment; removed → no longer', async () => {
     const { page, goTo } = ada;
     const total = async () => {
       const { audit } = (await desk.gateway.api.purchase({ merchant: 2, amount: 1_000 })).body;
@@ -130,7 +130,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
     await eventually(async () => (await total()) === '1000' || undefined);
   });
 
-  test('link and route → payments may go by them; an acquirer that does not answer is said so; both removed', async () => {
+  test('link and route → payments may use them; an acquirer that does not answer is shown as such; both removed', async () => {
     const { page, goTo } = ada;
     await goTo('/acquirers');
     await press('Add a link');
@@ -170,7 +170,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
     expect((await listed('/acquirers')).filter(({ name }) => name === 'bank')).toEqual([]);
   });
 
-  test('operator → the link that is shown lets them in once; removed → signed out', async () => {
+  test('operator → the link that is shown signs them in once; removed → signed out', async () => {
     const { page, goTo } = ada;
     await goTo('/operators');
     await press('Add an operator');
@@ -202,7 +202,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
     await row.getByText('removed').waitFor();
   });
 
-  test('the whole of it → the browser complained of nothing', () => {
+  test('throughout → the browser reported no error', () => {
     expect(ada.complaints).toEqual([]);
   });
 

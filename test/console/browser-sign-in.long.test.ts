@@ -127,7 +127,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     });
     afterAll(() => person?.close());
 
-    test('set by the link, then used → signed in; without its owner’s finger → told so, and nobody is in', async () => {
+    test('set through the link, then used → signed in; without the owner’s finger → an error, and nobody is signed in', async () => {
       const { page, verifies, complaints } = device;
       await signOut(page, 'petra');
       await verifies(false);
@@ -141,7 +141,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       expect(complaints).toEqual([]);
     });
 
-    test('the proof before money moves → the refund goes on after it, once; given up → nothing is done', async () => {
+    test('the proof before a refund → the refund follows, once; cancelled → nothing is done', async () => {
       const { page } = device;
       await provedLongAgo('petra');
       const { form, refunds, proof } = await refundForm(page, '5.00');
@@ -154,7 +154,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       expect(await refunds()).toEqual([{ status: 'approved' }]);
     });
 
-    test('a session that nobody uses for half an hour → asks to sign in on the spot, and the same view is there afterwards', async () => {
+    test('a session idle for half an hour → asks to sign in on the spot, and the same view appears afterwards', async () => {
       const { page } = device;
       const view = `${desk.url}/transactions?status=declined&mode=test`;
       await follow(page, view.slice(desk.url.length));
@@ -169,7 +169,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       await expect.poll(() => page.getByLabel('Status').inputValue()).toBe('declined');
     });
 
-    test('a session that ends while a refund is filled in → nothing is done until they are signed in again', async () => {
+    test('a session that ends while a refund is filled in → nothing is done until the operator has signed in again', async () => {
       const { page } = device;
       const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
       await follow(page, `/transactions/1/${audit}`);
@@ -190,7 +190,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       );
     });
 
-    test('what the page reads by itself → keeps nobody signed in; what the operator does → does', async () => {
+    test('automatic requests of the page → do not extend the session; actions of the operator → do', async () => {
       const { page } = device;
       await follow(page, '/transactions?mode=test');
       await page.getByRole('banner').click();
@@ -214,7 +214,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       await expect.poll(isFresh).toBe(true);
     });
 
-    test('the account → lists the passkey and the session; the same device a second time is told that it has one', async () => {
+    test('the account → lists the passkey and the session; the same device again → an error says that it has one', async () => {
       const { page } = device;
       await follow(page, '/account');
       await rowOf(page, 'Passkeys', 'This device').waitFor();
@@ -229,7 +229,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
   });
 
   describe('by a password and a code', () => {
-    test('set by the link, then used → signed in; with a wrong code → told so; the proof takes them, too', async () => {
+    test('set through the link, then used → signed in; a wrong code → an error; the proof accepts them too', async () => {
       const person = await newPerson(desk.browser);
       const { page, complaints } = await openPage(person);
       const { token } = await people.add('paul');

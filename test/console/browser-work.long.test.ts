@@ -43,7 +43,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await page.locator('.drop').filter({ hasText: label }).dispatchEvent('drop', { dataTransfer: data });
   }
 
-  test('customer → found by a part of the name; a token is switched off, on and deleted; the customer is deleted', async () => {
+  test('customer → found by a part of the name; a token is deactivated, activated and deleted; the customer is deleted', async () => {
     const { page, goTo } = ada;
     const vault = vaultOf(desk.gateway.api);
     const { id: customer } = (await vault.addCustomer({ name: 'Grace Hopper' })).body;
@@ -76,7 +76,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
-  test('direct debit: a file is made and saved, and again byte for byte; what the bank returns is dropped on the page', async () => {
+  test('direct debit: a file is made and saved, and saved again byte for byte; the bank’s returns are dropped on the page', async () => {
     const { page, goTo } = ada;
     const paid = await desk.gateway.api.purchase({
       merchant: 2,
@@ -113,7 +113,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
-  test('settlement: the acquirer’s file dropped on a day → what differs, with where it is', async () => {
+  test('settlement: the acquirer’s file dropped on a day → shows the differences and their transactions', async () => {
     const { page, goTo } = ada;
     const [same, other] = [
       (await desk.gateway.api.purchase({ amount: 1_234 })).body.audit,
@@ -149,7 +149,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await page.getByText('None on this day.').waitFor();
   });
 
-  test('webhook → tested, delivered, replayed from an event on, sent again alone, switched off and on, given a new secret, removed', async () => {
+  test('webhook → tested, delivered, replayed from an event, one event resent, disabled and enabled, secret rotated, removed', async () => {
     const { page, goTo } = ada;
     const shop = await startReceiver();
     try {
@@ -201,7 +201,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     }
   });
 
-  test('keys rotated → the page says how far, everything is under the newest key, and payments go on; all of it verifies', async () => {
+  test('keys rotated → the page shows progress, everything is under the newest key, and payments go on; verification finds no problem', async () => {
     const { page, goTo } = ada;
     const { audit } = (await desk.gateway.api.purchase()).body;
     await goTo('/keys');
@@ -216,7 +216,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await verified.getByRole('status').waitFor();
   });
 
-  test('journal → has it all under the operator’s name, is narrowed by who and what, and verifies', async () => {
+  test('journal → has all of it under the operator’s name, can be filtered by operator and action, and verifies', async () => {
     const { page, goTo } = ada;
     await goTo('/journal');
     await page.getByLabel('Who').fill('operator:ada');
@@ -230,7 +230,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     expect(await verified.innerText()).toMatch(/Entries|entries/);
   });
 
-  test('the whole of it → the browser complained of nothing', () => {
+  test('throughout → the browser reported no error', () => {
     expect(ada.complaints).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ function call(url: string, method: string, headers: Record<string, string>, body
   });
 }
 
-test('behind a proxy: by its name and from its origin alone; the journal has the browser’s address', async () => {
+test('behind a proxy: reached by its name and from its origin only; the journal has the browser’s address', async () => {
   const gateway = await testGateway({
     settings: { CONSOLE_URL: 'https://console.example', TRUSTED_PROXIES: '127.0.0.1' },
   });
@@ -54,7 +54,7 @@ test('behind a proxy: by its name and from its origin alone; the journal has the
   expect(entries).toEqual([{ address: '203.0.113.9' }]);
 });
 
-test('outside loopback without TLS → the interface lets nobody in', async () => {
+test('outside loopback without TLS → the interface refuses everybody', async () => {
   const gateway = await testGateway({
     settings: { CONSOLE_HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-of-sixteen-or-more' },
   });
@@ -66,7 +66,7 @@ test('outside loopback without TLS → the interface lets nobody in', async () =
 });
 
 describe('a browser', () => {
-  test('that takes no Secure cookie over HTTP gets a plain one there, and only there', async () => {
+  test('that accepts no Secure cookie over HTTP → gets a plain one there, and only there', async () => {
     const gateway = await testGateway();
     const operator = await signedIn(gateway);
     const token = operator.cookie.split('=')[1];
@@ -92,7 +92,7 @@ describe('a browser', () => {
     expect(isSafe(origin)).toBe(safe);
   });
 
-  test('that does not say where a page was read from → may read, and change nothing', () => {
+  test('that sends no origin → may read, and change nothing', () => {
     const from = (method: string, headers: Record<string, string>) => () =>
       checkOrigin({ method, headers } as Parameters<typeof checkOrigin>[0], 'http://localhost:8081');
     expect(from('GET', {})).not.toThrow();

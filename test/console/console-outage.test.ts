@@ -43,7 +43,7 @@ test('a database that is away → 503, and neither 401 nor 500; the session goes
   await untilSignedIn();
 });
 
-test('a database that takes no changes, as a standby → 503, and nothing is said to be done', async () => {
+test('a read-only database, such as a standby → 503, and nothing is reported as done', async () => {
   await untilSignedIn();
   await administrate(`ALTER DATABASE ${nameOfDatabase()} SET default_transaction_read_only = on`);
   try {

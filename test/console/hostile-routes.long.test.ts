@@ -98,7 +98,7 @@ describe('every route', () => {
     expect(await refusedAll(CLOSED, (route) => send(operator, route), 401, 'not_signed_in')).toEqual([]);
   });
 
-  test('while a passkey or a password is still to be set → 401', async () => {
+  test('before a passkey or a password is set → 401', async () => {
     const operator = await signedIn(gateway, { stage: 'enrolling' });
     expect(await refusedAll(CLOSED, (route) => send(operator, route), 401, 'not_signed_in')).toEqual([]);
   });
@@ -120,7 +120,7 @@ describe('every route', () => {
     ).toEqual([]);
   });
 
-  test('about an organisation or a merchant of another → 404', async () => {
+  test('about a foreign organisation or merchant → 404', async () => {
     const operator = await signedIn(gateway, { organisation: 2 });
     const fenced = ofOrganisation.filter(
       ({ options }) => options.body === undefined && /:(organisation|merchant)\b/.test(options.path),
@@ -151,7 +151,7 @@ describe('every route', () => {
     ['an origin that browsers hide', { origin: 'null' }],
     ['another page of the same site', { 'sec-fetch-site': 'same-site' }],
     ['another site', { 'sec-fetch-site': 'cross-site' }],
-  ])('that changes something, from %s → 403', async (_, headers) => {
+  ])('that changes something, requested from %s → 403', async (_, headers) => {
     const operator = await signedIn(gateway);
     const call = (route: Route) => send(operator, route, headers as Record<string, string>);
     expect(await refusedAll(POSTS, call, 403, 'origin_not_allowed')).toEqual([]);
@@ -171,7 +171,7 @@ describe('every route', () => {
     expect(await rows()).toBe(before);
   });
 
-  test('that is read by a page of another site → 403', async () => {
+  test('read by a page of another site → 403', async () => {
     const operator = await signedIn(gateway);
     const gets = CLOSED.filter(({ options }) => options.method === 'GET');
     const call = (route: Route) => send(operator, route, { 'sec-fetch-site': 'cross-site' });
@@ -190,7 +190,7 @@ describe('every route', () => {
     expect(await refusedAll(here, call, 415, 'unsupported_media_type')).toEqual([]);
   });
 
-  test('with a body that is too large, no JSON, or has a zero in a text → refused', async () => {
+  test('with a body that is too large, not JSON, or has a null character → refused', async () => {
     const operator = await signedIn(gateway);
     const raw = (text: string) => async (route: Route) => {
       const response = await fetch(`${gateway.operatorsUrl}/console/api${pathOf(route)}`, {
@@ -215,7 +215,7 @@ describe('every route', () => {
     expect(await refusedAll(json, raw('{"x":"\\u0000"}'), 422, 'field_charset')).toEqual([]);
   });
 
-  test('with a method that it does not have → 405; with a path that leads nowhere → 404', async () => {
+  test('with an unsupported method → 405; with an unknown path → 404', async () => {
     const operator = await signedIn(gateway);
     const { status } = await operator.get('/sign-out');
     expect(status).toBe(405);
@@ -224,7 +224,7 @@ describe('every route', () => {
     expect((await operator.get('/session/%E0%A4%A')).status).toBe(404);
   });
 
-  test('with numbers that are none → never a 5XX', async () => {
+  test('with invalid numbers → never a 5XX', async () => {
     const operator = await signedIn(gateway);
     for (const value of ['0', '-1', '99999999999999999999', 'x', "'", '%2e%2e', '1e3', '%F0%9F%92%A9']) {
       for (const route of CLOSED.filter(({ options }) => options.path.includes(':'))) {

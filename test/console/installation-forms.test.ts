@@ -23,7 +23,7 @@ async function newest(action: string): Promise<Json> {
   return (await done(ada.get(`/journal?action=${action}&limit=1`)))[0];
 }
 
-test('another role → the operator is signed out and has it at once; the last administrator keeps the role', async () => {
+test('another role → the operator is signed out and has it at once; the last administrator stays one', async () => {
   const bert = await signedIn(gateway, { role: 'viewer' });
   const path = `/operators/${bert.name}`;
   expect(await done(ada.post(`${path}/set`, { role: 'operator', organisation: 1 }))).toMatchObject({
@@ -42,7 +42,7 @@ test('another role → the operator is signed out and has it at once; the last a
   expect((await otto.post(`${path}/set`, { role: 'administrator' })).status).toBe(403);
 });
 
-test('sessions of another → listed and ended; those of another organisation are not there', async () => {
+test('sessions of another operator → listed and ended; of another organisation → 404', async () => {
   const cara = await signedIn(gateway, { role: 'viewer', organisation: 1 });
   const path = `/operators/${cara.name}`;
   expect(await done(ada.get(`${path}/sessions`))).toMatchObject([{ address: '127.0.0.1', agent: 'test' }]);
@@ -56,7 +56,7 @@ test('sessions of another → listed and ended; those of another organisation ar
   });
 });
 
-test('bank settings of a test merchant → set as they are sent, and shown', async () => {
+test('bank settings of a test merchant → stored and shown', async () => {
   const settings = {
     bank: 'CBA',
     user_name: 'HARBOUR GYM',
@@ -72,7 +72,7 @@ test('bank settings of a test merchant → set as they are sent, and shown', asy
   expect((await ada.post('/directdebit/1/settings', { ...settings, user_id: 'no' })).status).toBe(422);
 });
 
-test('keys wrapped anew, a retired version destroyed, cards looked at → as the commands do', async () => {
+test('keys rewrapped, a retired version destroyed, cards reviewed → as the commands do', async () => {
   await gateway.api.purchase();
   expect((await done(ada.post('/keys/rewrap'))).data_keys).toBeGreaterThan(0);
   expect((await ada.post('/keys/destroy', { merchant: 1, version: 1 })).status).toBe(422);
@@ -80,7 +80,7 @@ test('keys wrapped anew, a retired version destroyed, cards looked at → as the
   expect(await done(ada.post('/cards/review', {}))).toMatchObject({ merchants: expect.any(Number) });
 });
 
-test('the clock → advanced and brought back', async () => {
+test('the clock → advanced and reset', async () => {
   const ahead = await done(ada.post('/clock/advance', { duration: '30s' }));
   expect(ahead.advanced_ms).toBe(30_000);
   expect(await done(ada.get('/clock'))).toMatchObject({ advanced_ms: 30_000 });

@@ -70,7 +70,7 @@ describe('an operator of one organisation', () => {
     ['/users', 'organisation', [2]],
     ['/webhooks', 'merchant', [4]],
     ['/directdebit', 'merchant', [4]],
-  ])('GET %s → only what is its own', async (path, member, own) => {
+  ])('GET %s → only what belongs to it', async (path, member, own) => {
     const { status, body } = await fenced.get(path);
     expect(status).toBe(200);
     expect([...new Set(body.map((line: Record<string, unknown>) => line[member]))]).toEqual(own);
@@ -85,7 +85,7 @@ describe('an operator of one organisation', () => {
     '/directdebit?merchant=1',
     `/settlement?date=${today}&merchant=1`,
     '/journal?merchant=1',
-  ])('GET %s of another’s → as if it did not exist', async (path) => {
+  ])('GET %s of another organisation → 404', async (path) => {
     expect(await fenced.get(path)).toMatchObject({ status: 404 });
   });
 
@@ -97,12 +97,12 @@ describe('an operator of one organisation', () => {
     '/keys',
     '/journal',
     `/settlement?date=${today}`,
-  ])('GET %s of everybody’s → 403', async (path) => {
+  ])('GET %s of the whole installation → 403', async (path) => {
     expect(await fenced.get(path)).toMatchObject({ status: 403 });
   });
 });
 
-test('GET /settlement of a day that is none → 422 that names it; /routes of no merchant → 404', async () => {
+test('GET /settlement of an invalid day → 422 that names it; /routes without a merchant → 404', async () => {
   expect(await ada.get('/settlement?date=2026-02-30')).toMatchObject({
     status: 422,
     body: { error_code: 'field_format', location: ['query', 'date'] },

@@ -17,7 +17,7 @@ test('all of it together takes less than 300 kB compressed', () => {
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_BYTES);
 });
 
-test('each file has a hash in its name, and stands beside its compressed forms', () => {
+test('each file has a hash in its name, and its compressed forms beside it', () => {
   expectNone(
     assets.filter((name) => !/-[A-Z0-9]{8}\.(js|css)$/.test(name)),
     'Names come from esbuild: entryNames and chunkNames in console/esbuild.config.js.',
@@ -29,7 +29,7 @@ test('each file has a hash in its name, and stands beside its compressed forms',
   }
 });
 
-test('index.html has no script or style of its own, names files that are there, and no foreign host', () => {
+test('index.html has no inline script or style, refers to existing files only, and to no foreign host', () => {
   const html = readFileSync(join(PAGE, 'index.html'), 'utf8');
   expect(html).not.toMatch(/<style|<script>|<script(?![^>]* src=)|\son\w+=|style=/);
   const named = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address as string);

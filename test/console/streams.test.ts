@@ -55,7 +55,7 @@ async function watch(session: string) {
   };
 }
 
-test('a value → sent at once, as an event that nobody keeps', async () => {
+test('a value → sent at once, as an event that must not be cached', async () => {
   const page = await watch('one');
   expect(await page.until('"one"')).toBe('retry: 2000\n\ndata: {"session":"one"}\n\n');
   expect([page.headers.get('content-type'), page.headers.get('cache-control')]).toEqual([
@@ -65,14 +65,14 @@ test('a value → sent at once, as an event that nobody keeps', async () => {
   page.leave();
 });
 
-test('a session that ends → its pages are told, and the stream is over', async () => {
+test('a session that ends → its pages get an event, and the stream ends', async () => {
   const page = await watch('ending');
   await page.until('"ending"');
   ended.add('ending');
   expect(await page.until('until the end')).toMatch(/event: signed_out\ndata: \{\}\n\n$/);
 });
 
-test('a fifth page of one session → 429; another session’s is served; one that leaves makes room', async () => {
+test('a fifth page of one session → 429; a page of another session is served; after one closes, there is room again', async () => {
   const pages = await Promise.all([1, 2, 3, 4].map(() => watch('busy')));
   expect(pages.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect((await watch('busy')).status).toBe(429);

@@ -33,7 +33,7 @@ const closedDays = () =>
      WHERE settlement_date <= (SELECT closed_day FROM gateway) GROUP BY 1 ORDER BY 1`,
   );
 
-test('demo fill where no demo was made, or the settings speak of none → refused, and nothing is stored', async () => {
+test('demo fill where there is no demo, or the settings turn it off → refused, and nothing is stored', async () => {
   const said = /^this is no demo: /;
   expect(await refusal('demo fill --days 3')).toMatch(said);
   expect(await commands(asDemo('false')).refusal('demo fill --days 3')).toMatch(said);
@@ -44,7 +44,7 @@ test('demo fill where no demo was made, or the settings speak of none → refuse
   await json(`user add demo --merchant ${id}`);
 });
 
-test('demo fill --days 6 → trade of every kind; transactions, ledger, events, settlement and figures agree', async () => {
+test('demo fill --days 6 → transactions of every kind; transactions, ledger, events, settlement and figures agree', async () => {
   const filled = await json('demo fill --days 6');
   expect(filled).toMatchObject({ in_doubt: 2, customers: 90 });
   expect(filled.transactions).toBeGreaterThan(700);
@@ -85,7 +85,7 @@ test('demo fill --days 6 → trade of every kind; transactions, ledger, events, 
   await vi.waitFor(async () => expect(await one(figures)).toBe(await one(byHour)), { timeout: 60_000 });
 });
 
-test('what was filled → is as good as any other: cards open, tokens are journalled, a payment can be refunded', async () => {
+test('the filled history → is like any other: cards open, tokens are journalled, a payment can be refunded', async () => {
   expect(await json('keys verify')).toMatchObject({ problems: [] });
   expect(await json('journal verify')).toMatchObject({ problems: [] });
   const { password } = await json('user rotate harbour');
@@ -105,7 +105,7 @@ test('what was filled → is as good as any other: cards open, tokens are journa
   expect(refund.body.status.transaction_status_code).toBe('approved');
 });
 
-test('demo fill again, and for more days → what has settled stays as it is, and only days without trade are filled', async () => {
+test('demo fill again, and for more days → settled days stay unchanged, and only days without trade are filled', async () => {
   const before = await closedDays();
   const days = before.map(({ settlement_date }) => settlement_date);
   expect(days.length).toBeGreaterThan(0);

@@ -54,7 +54,7 @@ const day = fc
 const CODES = { debit: '13', credit: '50' };
 const trimEnd = (field: string) => field.replace(/ +$/, '');
 
-test('a header has every field at its place', () => {
+test('a header has every field in its place', () => {
   fc.assert(
     fc.property(settings, day, (merchant, processingDay) => {
       const [year = '', month, date] = processingDay.split('-');
@@ -70,7 +70,7 @@ test('a header has every field at its place', () => {
   );
 });
 
-test('an item has every field at its place', () => {
+test('an item has every field in its place', () => {
   fc.assert(
     fc.property(item, settings, (lodgedItem, merchant) => {
       expect(readItem(itemLine(lodgedItem, merchant))).toEqual({
@@ -89,7 +89,7 @@ test('an item has every field at its place', () => {
   );
 });
 
-test('a trailer has every field at its place, and is understood again', () => {
+test('a trailer has every field in its place, and is read back', () => {
   const totals = fc.record({
     items: fc.integer({ min: 1, max: 999_999 }),
     debitCents: fc.integer({ min: 0, max: MOST_CENTS }).map(cents),
@@ -109,7 +109,7 @@ test('a trailer has every field at its place, and is understood again', () => {
   );
 });
 
-test('a value that is too long for its field is refused, and moves no other field', () => {
+test('a value that is too long for its field is refused, and shifts no other field', () => {
   const [merchant] = fc.sample(settings, 1) as [DirectEntrySettings];
   const [lodgedItem] = fc.sample(item, 1) as [FileItem];
   expect(() => headerLine({ ...merchant, userName: 'x'.repeat(27) }, '2026-11-16')).toThrow();
@@ -166,7 +166,7 @@ function isReturnedItem(line: string): boolean {
   );
 }
 
-test('a returned item with anything changed is read only if it still is one', () => {
+test('a returned item with any change is read only if it is still a valid one', () => {
   const change = fc.record({
     at: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 119 })),
     remove: fc.constantFrom(0, 1, 1, 1, 2),
@@ -187,7 +187,7 @@ test('a returned item with anything changed is read only if it still is one', ()
   );
 });
 
-test('what is not the line of a returned item is not taken for one', () => {
+test('any other line is not taken for a returned item', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ maxLength: 200 }), fc.string({ minLength: 120, maxLength: 120 })),

@@ -46,7 +46,7 @@ function withMethod(payment_method: Json): Json {
 }
 
 describe('a bank account that is taken', () => {
-  test('any spelling → shown in one', () =>
+  test('any spelling → shown in one form', () =>
     expectEach(
       [
         [{ bsb: '062-000' }, { bsb: '062-000' }],
@@ -71,14 +71,14 @@ describe('a bank account that is taken', () => {
       },
     ));
 
-  test('a name with every character that the banks take → shown as it was sent', async () => {
+  test('a name with every character that banks accept → shown as it was sent', async () => {
     for (const account_name of ['AZaz09 !#$%&()*+,-./:;=?@[]^_', 'x[y]^_ (z) #1']) {
       const { payment_method } = await shown(await gateway.api.purchase({ bankAccount: { account_name } }));
       expect(payment_method.bankaccount.account_name).toBe(account_name);
     }
   });
 
-  test('members that nobody knows → ignored', async () => {
+  test('unknown members → ignored', async () => {
     const method = { bankaccount: { ...BANK_ACCOUNT, type: 'savings' }, cash: true };
     const { payment_method } = await shown(
       await gateway.api.post('/transactions/purchase', withMethod(method)),
@@ -88,7 +88,7 @@ describe('a bank account that is taken', () => {
 });
 
 describe('a bank account that is refused', () => {
-  test('a name with a character that banks do not take → field_charset', () =>
+  test('a name with a character that banks do not accept → field_charset', () =>
     expectEach([...'<>`{|}~\'"\\é\t'], (character) =>
       expectBothRefused(
         paymentBody({ bankAccount: { account_name: `A${character}B` } }),
@@ -133,7 +133,7 @@ describe('a bank account that is refused', () => {
       ([_, change, error]) => expectBothRefused(paymentBody({ bankAccount: change }), error),
     ));
 
-  test('everything wrong at once → every problem with its place, and no audit', async () => {
+  test('everything wrong at once → every problem with its location, and no audit', async () => {
     const before = await gateway.sql('SELECT max(audit) FROM transaction');
     const body = paymentBody({
       amount: '10000000000',
@@ -183,7 +183,7 @@ describe('exactly one payment method', () => {
 });
 
 describe('preauthorisation', () => {
-  test('with a bank account → 422, and told together with what else is wrong', async () => {
+  test('with a bank account → 422, reported together with other problems', async () => {
     await expectRefused(gateway.api.preauthorise({ bankAccount: {} }), `field_format ${AT}`);
     await expectRefused(
       gateway.api.preauthorise({ bankAccount: { bsb: '1' }, currency: 'USD' }),
@@ -216,33 +216,33 @@ describe('amount and currency', () => {
   const amountAt = `field_out_of_range ${AMOUNT}/total_amount`;
   const currencyAt = `field_out_of_range ${AMOUNT}/currency`;
 
-  test('ten digits → taken; eleven → 422', async () => {
+  test('ten digits → accepted; eleven → 422', async () => {
     const most = await shown(await gateway.api.purchase({ bankAccount: {}, amount: '9999999999' }));
     expect(most.amount_details).toEqual({ total_amount: '9999999999', currency: 'AUD' });
     await expectBothRefused(paymentBody({ bankAccount: {}, amount: '10000000000' }), amountAt);
   });
 
-  test('ten digits that become eleven by the surcharge → 422; a standalone refund has none → taken', async () => {
+  test('ten digits that become eleven with the surcharge → 422; a standalone refund has no surcharge → accepted', async () => {
     const change = { merchant: 2, bankAccount: {}, amount: '9900000000' };
     await expectRefused(gateway.api.purchase(change), amountAt);
     await shown(await gateway.api.standaloneRefund(change));
     await shown(await gateway.api.purchase({ ...change, amount: '9800000000' }));
   });
 
-  test.each(['USD', 'NZD', 'JPY'])('%s → 422, whoever names the account', async (currency) => {
+  test.each(['USD', 'NZD', 'JPY'])('%s → 422, with an account or a virtual PAN', async (currency) => {
     await expectBothRefused(paymentBody({ bankAccount: {}, currency }), currencyAt);
     const { virtualPan } = await vaultOf(gateway.api).newToken({ account: bankAccount() });
     const byToken = paymentBody({ pan: virtualPan, currency, amount: '10000000000' });
     await expectBothRefused(byToken, currencyAt, amountAt);
   });
 
-  test('a currency that is none → told once', () =>
+  test('an unknown currency → reported once', () =>
     expectBothRefused(
       paymentBody({ bankAccount: {}, currency: 'XXZ' }),
       `currency_unknown ${AMOUNT}/currency`,
     ));
 
-  test('a card in another currency, or with twelve digits → no business of the banks', async () => {
+  test('a card in another currency, or with twelve digits → not limited by the bank rules', async () => {
     const { status } = await gateway.api.purchase({ currency: 'USD', amount: '100000000000' });
     expect(status).toBe(201);
   });
@@ -265,7 +265,7 @@ describe('virtual PAN of a bank account', () => {
     await refused({ pan });
   });
 
-  test('a token that becomes a card, and one that becomes a bank account → what it is when it is used', async () => {
+  test('a token changed to a card, or to a bank account → used as what it is at that time', async () => {
     const vault = vaultOf(gateway.api);
     const token = await vault.newToken({ account: bankAccount() });
     await vault.changeToken(token.customerId, token.id, { account: cardAccount() });
@@ -275,7 +275,7 @@ describe('virtual PAN of a bank account', () => {
     await shown(await gateway.api.purchase({ pan: token.virtualPan }));
   });
 
-  test('given in the place of an account number → 422', async () => {
+  test('given as an account number → 422', async () => {
     const { virtualPan } = await vaultOf(gateway.api).newToken({ account: bankAccount() });
     await expectBothRefused(
       paymentBody({ bankAccount: { account_number: virtualPan } }),

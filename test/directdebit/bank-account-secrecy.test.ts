@@ -104,11 +104,11 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => gateway.close());
 
-test('the file for the bank holds the account numbers: they are what is looked for', () => {
+test('the file for the bank holds the account numbers, so the search would find them', () => {
   expect(foundIn(exported, ACCOUNTS)).toEqual(ACCOUNTS.slice(0, 10));
 });
 
-test('no answer, no line of the log and no output of a command holds an account number', () => {
+test('no response, log line or command output holds an account number', () => {
   expect(answers.length).toBeGreaterThan(30);
   for (const { text, headers } of answers) {
     expect(foundIn(text + JSON.stringify([...headers]), WANTED)).toEqual([]);

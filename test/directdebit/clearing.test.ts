@@ -7,7 +7,7 @@ import { testGateway } from '../../testkit/gateway.js';
 const VOIDABLE_UNTIL = 'GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL';
 
 // catches(clearing: not before its time) slow
-test('the day closes, a return comes a business day later, clearing two business days later → each at its time, not before', async () => {
+test('the day closes, a return comes one business day later, clearing two business days later → each at its time, not before', async () => {
   const timed = await testGateway();
   const { api } = timed;
   const clears = (await api.purchase({ bankAccount: {} })).body.audit;
@@ -53,7 +53,7 @@ test('the day closes, a return comes a business day later, clearing two business
   await expectBooksToAgree(timed);
 });
 
-test('two processes of one gateway while days go by → every item goes to the bank once', async () => {
+test('two processes of one gateway over several days → every item goes to the bank once', async () => {
   const first = await testGateway();
   const second = await testGateway({ shareWith: first });
   try {

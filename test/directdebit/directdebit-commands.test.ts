@@ -37,7 +37,7 @@ const SETTINGS = {
 };
 
 describe.concurrent('set and show', () => {
-  test('set → the settings, with the defaults; show → the same; the journal tells who and what', async () => {
+  test('set → the settings, with the defaults; show → the same; the journal has who and what', async () => {
     expect(await json(`${SET} --merchant 2`)).toEqual({ merchant: 2, ...SETTINGS });
     expect(await json('show --merchant 2')).toEqual({ merchant: 2, ...SETTINGS });
     expect(await text('show --merchant 2')).toBe(
@@ -75,7 +75,7 @@ describe.concurrent('set and show', () => {
     });
   });
 
-  test('set, everything wrong → one line that names every wrong one, and nothing is set', async () => {
+  test('set, everything wrong → one line names every wrong field, and nothing is set', async () => {
     const line =
       "set --merchant 4 --bank cba --user-name 'A{B}' --user-id 12345 --description 'THIRTEEN CHAR' --trace-bsb 06-2111 --trace-account 0000 --remitter 'SEVENTEEN LETTERS'";
     const said = await refusal(line);
@@ -114,7 +114,7 @@ describe.concurrent('set and show', () => {
   });
 });
 
-test('export, import-returns and status through a day → what each prints for a person and for a program', async () => {
+test('export, import-returns and status through a day → the output of each for a person and for a program', async () => {
   const { api } = gateway;
   const debit = async (account_name: string, amount: number) =>
     (await api.purchase({ merchant: 3, amount, bankAccount: { account_name } })).body.audit as number;

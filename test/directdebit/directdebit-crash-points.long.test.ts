@@ -117,7 +117,7 @@ describe.each(['claimed', 'answered', 'recorded'] as const)('killed when %s', (p
   });
 });
 
-test('the days of the bank pass → each is approved, was in one file, and the books agree', async () => {
+test('the clearing days pass → each is approved, was in one file, and the books agree', async () => {
   const waiting = `SELECT i.audit FROM directdebit_item i WHERE i.state = 'waiting'`;
   await daysPass();
   expect(await shared.sql(waiting)).toEqual([]);

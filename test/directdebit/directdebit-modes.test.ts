@@ -36,7 +36,7 @@ async function isSimulated(audit: number): Promise<boolean> {
 const titles = (file: { items: readonly { title: string }[] } | undefined) =>
   file?.items.map(({ title }) => title);
 
-test('debits without a pause while the bank changes to and fro → what begins after a change goes to the new bank', async () => {
+test('a stream of debits while the bank is switched back and forth → debits begun after a switch go to the new bank', async () => {
   const other = gateway.as(
     await addUser(bank.database, 'operator:test', gateway.credentialKey, 'other', { merchant: 2 }),
   );
@@ -75,7 +75,7 @@ test('debits without a pause while the bank changes to and fro → what begins a
 
 // catches(item: belongs to the bank that took it in) slow
 // catches(file: only what its bank has taken in) slow
-test('debits on the simulated bank, then a real bank, then the simulated one again → each stays with its own', async () => {
+test('debits on the simulated bank, then a real bank, then the simulated one again → each stays with its bank', async () => {
   const simulated = await debit('SIMULATED', 1);
   await bank.setDirectEntry(1);
   const real = await debit('FIRST OF ITS BANK', 1);
@@ -114,7 +114,7 @@ test('debits on the simulated bank, then a real bank, then the simulated one aga
 });
 
 // catches(schema: a file for a real bank holds no simulated item)
-test('a simulated item in a file for a real bank, or one that changes its bank → the database refuses', async () => {
+test('a simulated item in a file for a real bank, or an item moved to another bank → the database refuses', async () => {
   const waiting = await debit('SIMULATED', 3);
   const made = await gateway.sql(`
     INSERT INTO directdebit_file (organisation_id, merchant_id, number, made_at, processing_day, settings, items,
@@ -128,7 +128,7 @@ test('a simulated item in a file for a real bank, or one that changes its bank �
   await expect(gateway.sql(moved, [waiting])).rejects.toMatchObject({ constraint: 'bank_is_kept' });
 });
 
-test('the files of a test merchant → TEST in user name and description, cut to their widths; of a live one → as set', async () => {
+test('the files of a test merchant → TEST in user name and description, cut to their widths; of a live merchant → as set', async () => {
   const own = await testGateway();
   const operator = bankDayOf(own);
   try {

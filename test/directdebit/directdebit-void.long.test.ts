@@ -52,7 +52,7 @@ const voiding = (audit: number): Promise<Answer> => api.void(audit, { merchant: 
 
 describe.each(['purchase', 'standalone_refund'] as const)('void of a pending %s', (type) => {
   // catches(file: no items that are voided)
-  test('before it is in a file → approved, the target is voided, and no file carries it', async () => {
+  test('before it is in a file → approved, the target is voided, and no file contains it', async () => {
     const { audit, account_name } = await pending(type);
     const other = await pending(type);
     const { status, body } = await voiding(audit);
@@ -103,7 +103,7 @@ test('completion of a pending direct debit → 422 target_not_completable', asyn
   expect([status, errors]).toEqual([422, ['target_not_completable path/audit']]);
 });
 
-test('many rounds of voids and an export at once → every item is voided or in the file, and never both', async () => {
+test('many rounds of voids and an export at once → every item is either voided or in the file, never both', async () => {
   const ROUNDS = 12;
   const EACH = 8;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -133,7 +133,7 @@ test('many rounds of voids and an export at once → every item is voided or in 
   expect(row).toEqual({ voided: 0 });
 });
 
-test('a day closes while everything is being voided → the simulated bank has what was not voided, and nothing else', async () => {
+test('a day closes while everything is being voided → the simulated bank gets exactly the items that were not voided', async () => {
   const own = await testGateway();
   const { audit: kept } = (await own.api.purchase({ bankAccount: {} })).body;
   const audits = await Promise.all(
@@ -183,7 +183,7 @@ test('void of a pending refund by audit → the amount is refundable again; once
   await expectBooksToAgree(own);
 });
 
-test('a real bank’s file is late → what waits can still be voided, until the next close of a day', async () => {
+test('a real bank’s file is late → waiting items can still be voided, until the next close of a day', async () => {
   const own = await testGateway();
   const operator = bankDayOf(own);
   await operator.setDirectEntry(1);

@@ -110,7 +110,7 @@ describe.each([
     expect(new Set(file.items.map(({ indicator }) => indicator))).toEqual(new Set([' ']));
   });
 
-  test('export → the header and the trace record are the merchant’s', async () => {
+  test('export → the header and the trace record have the merchant’s details', async () => {
     const { file, exported } = run();
     const [year, month, day] = exported.processing_day.split('-');
     expect(file.header).toEqual(
@@ -139,7 +139,7 @@ describe.each([
     );
   });
 
-  test('export → debits and credits with accounts in clear, in the order of their audits, and no voided one', () => {
+  test('export → debits and credits with accounts in clear, in the order of their audits, without voided ones', () => {
     const { file, audits } = run();
     expect(itemOf(file, 'CLEARS')).toMatchObject({
       bsb: '083-170',
@@ -162,7 +162,7 @@ describe.each([
     for (const reference of references) expect(reference).toMatch(/^[0-9A-Z]{18}$/);
   });
 
-  test('export → a trailer with the sums, and no more credits than its ten digits can say: the rest is left', () => {
+  test('export → a trailer with the sums, and no more credits than its ten digits can hold: the rest waits', () => {
     const { file, exported, out, audits } = run();
     expect(file.trailer).toEqual(totalsOf(file.items));
     expect(file.trailer.creditCents).toBe(9_999_999_999);
@@ -178,7 +178,7 @@ describe.each([
     });
   });
 
-  test('import-returns → each declined with its code, what did not come back is pending', async () => {
+  test('import-returns → each returned item is declined with its code, the others stay pending', async () => {
     const { imported, audits } = run();
     expect(imported).toEqual({
       items: 18,
@@ -200,7 +200,7 @@ describe.each([
     expect((await statusOf(audits.get('CLEARS') as number)).transaction_status_code).toBe('pending');
   });
 
-  test('export once more → the same file byte for byte under another name, readable by its owner only', async () => {
+  test('export once more → the same file byte for byte under another name, readable only by its owner', async () => {
     const { text } = run();
     const copy = join(bank.folder, `copy-${merchant}.aba`);
     await json('directdebit', 'export', '--merchant', String(merchant), '--file', '1', '--out', copy);
@@ -209,7 +209,7 @@ describe.each([
   });
 });
 
-test('the clearing days pass → what did not come back is approved; clock advance itself is refused', async () => {
+test('the clearing days pass → items that were not returned are approved; clock advance itself is refused', async () => {
   const { code, stdout, stderr } = await bank.tollgate('clock', 'advance', '1d');
   expect([code, stdout, stderr]).toEqual([
     1,
@@ -252,16 +252,16 @@ describe('where a file cannot be written', () => {
     expect(await readdir(bank.folder)).toEqual(before);
   }
 
-  test('a file of that name → one line, and what waits can still be voided', async () => {
+  test('a file with that name exists → one line, and waiting items can still be voided', async () => {
     const { out, text } = runs.get(1) as Run;
     await expectNothingDecided(/^tollgate: .* exists already and is not overwritten\n$/, out);
     expect(await readFile(out, 'latin1')).toBe(text);
   });
 
-  test('no such folder → one line, and what waits can still be voided', () =>
+  test('no such folder → one line, and waiting items can still be voided', () =>
     expectNothingDecided(/^tollgate: .* cannot be written \(ENOENT\)\n$/, join(bank.folder, 'no/such/file')));
 
-  test('a folder of that name → one line, and what waits can still be voided', async () => {
+  test('a folder with that name exists → one line, and waiting items can still be voided', async () => {
     const folder = join(bank.folder, 'folder');
     await mkdir(folder);
     await expectNothingDecided(/^tollgate: .* exists already and is not overwritten\n$/, folder);

@@ -64,7 +64,7 @@ async function expectAllEnded(items: readonly many.MadeItem[]): Promise<void> {
   expect(new Set(reversals.map(({ reference }) => reference)).size).toBe(reversals.length);
 }
 
-test('killed at every step → what is left is done after the next start, and everything once', async () => {
+test('killed at every step → the rest is done after the next start, and everything once', async () => {
   const first = await startGateway();
   const items = await moreItems(first);
   await first.crash();

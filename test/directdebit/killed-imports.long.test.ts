@@ -171,7 +171,7 @@ test('killed at every step and run again → each returned item is declined once
   expect(await declined()).toEqual(expected(returned));
 });
 
-test('two at once, and a line that is there twice → each is declined once, and counted once', async () => {
+test('two imports at once, and a line that appears twice → each item is declined once, and counted once', async () => {
   const before = await declined();
   const returned = [...refunds.slice(6, 9), ...cleared.slice(700, 800), ...filed.slice(500, 700)];
   const [twice] = returned.slice(-1) as [Planned];
@@ -193,7 +193,7 @@ test('two at once, and a line that is there twice → each is declined once, and
   );
 });
 
-test('an item that is cleared while its return is taken → is declined, and told as late', async () => {
+test('an item that clears while its return is imported → declined, and reported as late', async () => {
   const [late] = filed.slice(-1) as [Planned];
   const path = await returnsOf('late.aba', [late]);
   const importing = start(many.IMPORT(path), environment);

@@ -153,7 +153,7 @@ describe('export', () => {
     });
   });
 
-  test('killed while it writes and run again → one whole file, and no part of one is left', async () => {
+  test('killed while it writes and run again → one whole file, and no partial file', async () => {
     await killedBy(async (begin, out) => {
       const running = begin();
       await eventually(async () =>
@@ -178,7 +178,7 @@ describe('export', () => {
   });
 
   // catches(export: one at a time) slow, processes
-  test('two at once → the second waits for the first, and then finds nothing', async () => {
+  test('two at once → the second waits for the first, and then has nothing to export', async () => {
     const out = await moreItems();
     const other = `${out}.other`;
     const both = [start(many.EXPORT(1, out), environment)] as RunningProcess[];
@@ -193,7 +193,7 @@ describe('export', () => {
     await expectFile(out);
   });
 
-  test('two at once, one killed before it could say that the file is written → the other finds that it is', async () => {
+  test('two at once, one killed before it recorded that the file is written → the other finds that it is', async () => {
     const out = await moreItems();
     const begin = () => start(many.EXPORT(1, out), environment);
     let other: RunningProcess | undefined;
@@ -207,7 +207,7 @@ describe('export', () => {
     await expectFile(out);
   });
 
-  test('two merchants at once with the same name for their files → none is overwritten', async () => {
+  test('two merchants at once with the same file name → none is overwritten', async () => {
     await many.lodgeWithRealBank(home, 2);
     const { audit } = await many.payByBank(gateway.api, 2);
     const out = await moreItems();
@@ -227,7 +227,7 @@ describe('export', () => {
     ]);
   });
 
-  test('killed before the file was written → nothing of it is cleared until it is', async () => {
+  test('killed before the file was written → none of its items clears until it is', async () => {
     const earlier = await moreItems();
     many.printed(await runHere(many.EXPORT(1, earlier), environment));
     await expectFile(earlier);

@@ -79,7 +79,7 @@ function seen({ amountCents, bsb, accountNumber, accountName, type }: many.MadeI
   };
 }
 
-test(`export and import-returns of ${ITEMS} items → each once, to the cent, in hardly more memory than a tenth of them`, async () => {
+test(`export and import-returns of ${ITEMS} items → each once, to the cent, with hardly more memory than for a tenth of them`, async () => {
   const reference = await referenceOf();
   await many.waitingItems(home, gateway.api, { count: FEWER_ITEMS });
   const small = await measured(many.EXPORT(1, join(folder, 'small.aba')));
@@ -197,7 +197,7 @@ test('progress is shown on a terminal only', async () => {
   expect(imported.stderr).toContain('1501 lines');
 });
 
-test('a total of more than ten digits → several files, and the command says what is left', async () => {
+test('a total of more than ten digits → several files, and the command reports what is left', async () => {
   await many.lodgeWithRealBank(home, 2);
   const amounts = [9_999_998_999, 1, 1, 6_000_000_000, 3_000_000_000, 9_999_999_999];
   const from = 3 * ITEMS;
@@ -223,7 +223,7 @@ test('a total of more than ten digits → several files, and the command says wh
   expect((await done(many.EXPORT(2, join(folder, 'split-3.aba')))).file).toBeNull();
 });
 
-test('a file that is full by the number of its items → what is left is counted too', async () => {
+test('a file with the maximum number of items → the remaining ones are counted too', async () => {
   const operator = await operatorOf(gateway);
   try {
     await many.waitingItems(home, gateway.api, { count: 7, from: 5 * ITEMS });

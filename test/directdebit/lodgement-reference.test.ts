@@ -34,7 +34,7 @@ test('two transactions never have the same lodgement reference', () => {
   );
 });
 
-test('a text that no lodgement reference looks like leads nowhere', () => {
+test('a text that is not a lodgement reference leads to no transaction', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), digits(0, 20), text(18)), (reference) => {
       const [, organisation = '', audit = ''] = /^.{6}(.{6})(.{6})$/.exec(reference.trim()) ?? [];

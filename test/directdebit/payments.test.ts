@@ -100,8 +100,8 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-describe('what is shown', () => {
-  test('purchase with a bank account → 201, pending, with a link to void it and nothing of the bank yet', () => {
+describe('what clients see', () => {
+  test('purchase with a bank account → 201, pending, with a link to void it and no bank result yet', () => {
     const { status: code, headers, body } = of('debit').created;
     expect([code, headers.get('location')]).toEqual([201, `/v1/transactions/${body.audit}`]);
     expect(body).toEqual({
@@ -114,7 +114,7 @@ describe('what is shown', () => {
     });
   });
 
-  test('looked up while pending → account masked but for three digits, mode debit, and until when it can be voided', () => {
+  test('looked up while pending → account masked but for three digits, mode debit, and the time until which it can be voided', () => {
     const { created, pending } = of('debit');
     const { audit } = created.body;
     expect(pending).toEqual({
@@ -130,7 +130,7 @@ describe('what is shown', () => {
     }
   });
 
-  test('looked up when cleared → approved, with a link to refund it and how much', () => {
+  test('looked up when cleared → approved, with a link to refund it and the amount left', () => {
     const { created, ended } = of('debit');
     const { audit } = created.body;
     expect(ended).toEqual({
@@ -144,7 +144,7 @@ describe('what is shown', () => {
     });
   });
 
-  test('looked up when returned → declined, with the return code, and nothing to be done', () => {
+  test('looked up when returned → declined, with the return code, and without links', () => {
     const { created, ended } = of('debit 6');
     const { audit } = created.body;
     expect(ended).toEqual({
@@ -190,7 +190,7 @@ describe('what is shown', () => {
     });
   });
 
-  test('voided while pending → voided, and the void has a target and moves no money of its own', () => {
+  test('voided while pending → voided; the void has a target and moves no money itself', () => {
     const target = of('voided');
     const { audit } = target.created.body;
     const transaction = {
@@ -225,7 +225,7 @@ describe('what is shown', () => {
     expect(ended).toEqual(pending);
   });
 
-  test('purchase for a merchant with a surcharge on bank accounts → that one, in the total and in the KVPs', () => {
+  test('purchase for a merchant with a surcharge on bank accounts → included in the total and in the KVPs', () => {
     const { created, pending, ended } = of('surcharged');
     const { audit } = created.body;
     const kvps = {
@@ -254,7 +254,7 @@ describe('what is shown', () => {
     expect(Object.keys(pending.kvps)).toEqual([`${RESPONSE}MODE`, `${RESPONSE}VOIDABLE_UNTIL`]);
   });
 
-  test('virtual PAN of a bank account → a direct debit from it, and a credit to it', () => {
+  test('virtual PAN of a bank account → a direct debit from it, or a credit to it', () => {
     const method = {
       bankaccount: { bsb: '062-000', account_number: '***566', account_name: 'Ada Lovelace' },
     };
@@ -269,7 +269,7 @@ describe('what is shown', () => {
   });
 });
 
-describe('what the simulated bank does', () => {
+describe('behaviour of the simulated bank', () => {
   test.each(RETURN_CODES)('account number 90000%i → declined with that code, debit and credit', (code) => {
     for (const name of [`debit ${code}`, `credit ${code}`]) {
       const { pending, ended } = of(name);
@@ -292,6 +292,5 @@ describe('what the simulated bank does', () => {
     });
   });
 
-  test('everything that went through the bank → its books agree with the gateway’s', () =>
-    expectBooksToAgree(gateway));
+  test('everything sent to the bank → its books agree with the gateway’s', () => expectBooksToAgree(gateway));
 });

@@ -62,7 +62,7 @@ async function left(audit: number): Promise<string | undefined> {
   return (await lookedUp(audit)).kvps[REFUNDABLE];
 }
 
-test('refund of a cleared debit → a credit: pending, with its target, to the account that was debited', async () => {
+test('refund of a cleared debit → a pending credit, with its target, to the debited account', async () => {
   const audit = debit('one refund');
   const { status, headers, body } = await api.refund(audit, 4_000, { reference: 'sorry' });
   expect(status).toBe(201);
@@ -100,7 +100,7 @@ test('refund of a cleared debit → a credit: pending, with its target, to the a
   expect(await left(audit)).toBe('6000');
 });
 
-test('several refunds → up to the amount of the debit and not a cent more, pending ones counted', async () => {
+test('several refunds → up to the amount of the debit, with pending ones counted', async () => {
   const audit = debit('the sum');
   expect((await api.refund(audit, 10_001)).errors).toEqual([
     'refund_exceeds_original body/transaction/amount_details/total_amount',
@@ -118,7 +118,7 @@ test('refund in another currency → 422', async () => {
   expect([status, errors]).toEqual([422, ['target_not_refundable body/transaction/amount_details/currency']]);
 });
 
-test('two refunds of 6,000 at once, to two processes → one of them, every time', async () => {
+test('two refunds of 6,000 at once, to two processes → exactly one is accepted, every time', async () => {
   const outcome = ({ status, code, body }: Answer) =>
     `${status} ${code ?? body.status.transaction_status_code}`;
   const results = await Promise.all(
@@ -133,7 +133,7 @@ test('two refunds of 6,000 at once, to two processes → one of them, every time
   await expectReservationsToBeHeld(gateway);
 });
 
-describe('refund of what is not a cleared debit', () => {
+describe('refund of anything but a cleared debit', () => {
   test.each<[string, () => Promise<number>]>([
     ['a pending debit', async () => (await api.purchase({ bankAccount: {} })).body.audit],
     ['a pending credit', async () => (await api.standaloneRefund({ bankAccount: {} })).body.audit],
@@ -155,7 +155,7 @@ describe('refund of what is not a cleared debit', () => {
 });
 
 // catches(return of a refund: gives its amount back)
-test('a credit that the bank returns → declined, and its amount is refundable again, once', async () => {
+test('a credit that the bank returns → declined, and its amount can be refunded again, once', async () => {
   const audit = debit('returned');
   const refund = (await api.refund(audit, 7_000)).body.audit;
   expect(await left(audit)).toBe('3000');
@@ -174,7 +174,7 @@ test('a credit that the bank returns → declined, and its amount is refundable 
   expect((await api.refund(audit, 10_000)).status).toBe(201);
 });
 
-test('a credit twice in one returns file → declined once, and its amount given back once', async () => {
+test('a credit twice in one returns file → declined once, and its amount released once', async () => {
   const target = debit('returned in part');
   const refund = async (amount: number) => (await api.refund(target, amount)).body.audit as number;
   const [twice, once] = [await refund(1_000), await refund(2_000)];
@@ -192,7 +192,7 @@ test('a credit twice in one returns file → declined once, and its amount given
 });
 
 // catches(return: by two files at once, with the first one’s code)
-test('two files at once return a credit with different codes → the first code stands, the amount is given back once', async () => {
+test('two files at once return a credit with different codes → the first code counts, and the amount is released once', async () => {
   const audit = debit('returned by two');
   const refund = (await api.refund(audit, 7_000)).body.audit;
   const file = (await bank.export(1)) as DirectEntryFile;
@@ -218,7 +218,7 @@ test('two files at once return a credit with different codes → the first code 
   await expect(bank.importReturns(textOf(3))).rejects.toThrow('returned with another code');
 });
 
-test('a debit by virtual PAN, whose customer is gone → the credit goes to the account that was debited', async () => {
+test('a debit by virtual PAN whose customer was deleted → the credit goes to the debited account', async () => {
   const { status, body } = await api.refund(debit('by token'), 5);
   expect([status, body.status.transaction_status_code]).toEqual([201, 'pending']);
   const file = (await bank.export(1)) as DirectEntryFile;

@@ -89,8 +89,8 @@ function toldLate(of: number): Promise<object[]> {
 
 const NOTHING = { items: 1, returned: 0, late: 0, returnedAlready: 0, refunded: [] };
 
-describe('late', () => {
-  test('a debit that was approved comes back → declined with the return code, and the journal says so', async () => {
+describe('late returns', () => {
+  test('an approved debit is returned → declined with the return code, and journalled', async () => {
     const before = await lookedUp(audit('LATE'));
     expect(await returning(back('LATE', {}, 2))).toEqual({ ...NOTHING, returned: 1, late: 1, unmatched: [] });
     const { kvps, _links, status } = await lookedUp(audit('LATE'));
@@ -110,14 +110,14 @@ describe('late', () => {
     ]);
   });
 
-  test('a credit that was approved comes back → declined too', async () => {
+  test('an approved credit is returned → declined too', async () => {
     expect(await returning(back('CREDIT'))).toMatchObject({ returned: 1, late: 1, unmatched: [] });
     expect(await statusOf(audit('CREDIT'))).toBe('declined');
     expect(await toldLate(audit('CREDIT'))).toHaveLength(1);
   });
 
   // catches(return: not after the dispute days)
-  test('on the last of the dispute days → taken; a day later → listed, and nothing is touched', async () => {
+  test('on the last dispute day → accepted; a day later → listed, and nothing changes', async () => {
     const { settlement_date } = (await lookedUp(audit('LAST DAY'))).status.acquirer;
     const lastDay = addDays(settlement_date, DISPUTE_DAYS);
     const text = returnsFile(file.header, [back('TOO LATE')]);
@@ -132,7 +132,7 @@ describe('late', () => {
     expect(await statusOf(audit('LAST DAY'))).toBe('declined');
   });
 
-  test('a debit that was refunded meanwhile comes back → declined, and the import names it', async () => {
+  test('a refunded debit is returned → declined, and the import names it', async () => {
     const refund = (await api.refund(audit('REFUNDED'), 2_000, { merchant: REAL })).body.audit;
     expect(await returning(back('REFUNDED'), back('UNREFUNDED'))).toMatchObject({
       returned: 2,
@@ -145,7 +145,7 @@ describe('late', () => {
   });
 });
 
-describe('again', () => {
+describe('repeated imports', () => {
   // catches(return: once)
   test('the same file twice → the second changes nothing', async () => {
     const text = returnsFile(file.header, [back('TWICE')]);
@@ -155,7 +155,7 @@ describe('again', () => {
     expect(await stateOf(gateway)).toEqual(after);
   });
 
-  test('a debit and its refund come back in one file → both declined', async () => {
+  test('a debit and its refund returned in one file → both declined', async () => {
     const target = audit('WHOLE');
     const refund = (await api.refund(target, 10_000, { merchant: REAL })).body.audit;
     const credits = (await bank.export(REAL)) as DirectEntryFile;
@@ -175,7 +175,7 @@ async function refusal(text: string): Promise<string> {
   return (error as Error).message.replace(/^\S+ /, '');
 }
 
-describe('what differs', () => {
+describe('lines that do not match', () => {
   const fine = () => back('FINE');
   const CASES: [string, Partial<Item>][] = [
     // catches(return: only if everything agrees)
@@ -187,7 +187,7 @@ describe('what differs', () => {
   ];
 
   test.each(CASES)(
-    '%s, among lines that agree → refused with its line, and nothing is imported',
+    '%s, among matching lines → refused with its line number, and nothing is imported',
     async (_, change) => {
       const returned = back('OTHERS', change);
       expect(await refusal(returnsFile(file.header, [fine(), returned]))).toBe(
@@ -196,7 +196,7 @@ describe('what differs', () => {
     },
   );
 
-  test('an item that was imported before, with another code → refused, and nothing is imported', async () => {
+  test('an item imported before with another code → refused, and nothing is imported', async () => {
     await returning(back('OTHER CODE', {}, 6));
     expect(await refusal(returnsFile(file.header, [fine(), back('OTHER CODE', {}, 1)]))).toContain(
       ': returned with another code); nothing was imported',
@@ -211,7 +211,7 @@ describe('what differs', () => {
   });
 });
 
-describe('what belongs to nobody', () => {
+describe('lines without a transaction', () => {
   const reference = () => itemOf(file, 'OTHERS').reference;
   const withAudit = (audit: number) =>
     reference().slice(0, 12) + audit.toString(36).toUpperCase().padStart(6, '0');
@@ -224,7 +224,7 @@ describe('what belongs to nobody', () => {
     ['no reference', () => ''],
   ];
 
-  test.each(CASES)('%s → listed with its line and the reason, and nothing is touched', async (_, change) => {
+  test.each(CASES)('%s → listed with its line and the reason, and nothing changes', async (_, change) => {
     const before = await stateOf(gateway);
     const returned = back('OTHERS', { reference: change(reference()) });
     const reason = 'unknown reference';
@@ -243,7 +243,7 @@ describe('what belongs to nobody', () => {
   });
 
   // catches(return: only of what a bank has)
-  test('an item that waits for its file, and one that was voided → unknown, since no bank has heard of them', async () => {
+  test('an item that waits for its file, or was voided → unknown, since no bank has heard of it', async () => {
     const [waiting, voided] = [await pay('OTHERS'), await pay('OTHERS')];
     await api.void(voided, { merchant: REAL });
     const returned = [waiting, voided].map((number) => back('OTHERS', { reference: withAudit(number) }));
@@ -253,7 +253,7 @@ describe('what belongs to nobody', () => {
   });
 });
 
-describe('a file that is none, or is not whole', () => {
+describe('a file that is invalid or incomplete', () => {
   const text = () => returnsFile(file.header, [back('FINE'), back('OTHERS')]).split('\r\n');
   const CUT_SHORT =
     'is cut short, or was changed (no trailer speaks of exactly its items); nothing was imported';
@@ -283,14 +283,14 @@ describe('a file that is none, or is not whole', () => {
     expect(await refusal(cut(text()).join('\r\n'))).toBe(said);
   });
 
-  test('something that cannot be read twice → refused', async () => {
+  test('a source that cannot be read twice → refused', async () => {
     const options = { installation: '', nowMs: 0, actor: '', path: '/dev/null', progress: () => {} };
     await expect(importReturns(bank.database, options)).rejects.toThrow(
       '/dev/null cannot be read twice; nothing was imported',
     );
   });
 
-  test('whole, with blanks taken off the ends of lines, and two files in one → imported', async () => {
+  test('lines without trailing blanks, and two files in one → imported', async () => {
     const trimmed = text().map((line) => line.trimEnd());
     expect(await bank.importReturns(trimmed.join('\n'))).toMatchObject({ items: 2, returned: 2 });
     expect(await bank.importReturns([...text(), ...text()].join('\r\n'))).toMatchObject({

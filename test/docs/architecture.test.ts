@@ -17,7 +17,7 @@ const filesIn = (text: string) =>
     ([, path]) => path as string,
   );
 
-test('every file that the pages name is there', () => {
+test('every file that the pages name exists', () => {
   const named = filesIn([PAGE, ...CHAPTERS.map(read)].join('\n'));
   expect(named.length).toBeGreaterThan(100);
   expect(named.filter((path) => !existsSync(path))).toEqual([]);
@@ -64,7 +64,7 @@ test('a purchase → runs through exactly the files that the page lists', async 
   expect(listed.filter((path) => !ever.has(path)).sort(), step).toEqual([]);
 });
 
-test('the page has a line for each room of src/, and no other', () => {
+test('the page has a line for each folder of src/, and no other', () => {
   const rooms = [...PAGE.matchAll(/^\| `src\/([\w-]+)` \|/gm)].map(([, room]) => room as string);
   expect([...rooms].sort()).toEqual(readdirSync('src').sort());
 });

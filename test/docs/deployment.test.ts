@@ -46,7 +46,7 @@ describe('settings', () => {
     [...read(path).matchAll(/\b(?:DATABASE_URL|TOLLGATE_[A-Z][A-Z_]*)\b/g)].map(([name]) => ({ path, name })),
   );
 
-  test('every setting that a file names is one of the gateway’s', () => {
+  test('every setting that a file names is a setting of the gateway', () => {
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter(({ name }) => !SETTINGS.includes(name.replace(/_FILE$/, '')))).toEqual([]);
   });
@@ -66,7 +66,7 @@ describe('settings', () => {
     }
   });
 
-  test('each file that holds a secret is shown to whoever reads it', () => {
+  test('each file that holds a secret is readable by the process that needs it', () => {
     const wanted = [...COMPOSE.matchAll(/\/run\/secrets\/([\w-]+)/g)].map(([, name]) => name);
     for (const name of wanted)
       expect(COMPOSE).toMatch(new RegExp(`^ {2}${name}: \\{ file: \\./secrets/${name} \\}$`, 'm'));
@@ -79,7 +79,7 @@ describe('settings', () => {
     expect(wantedKeys.filter((name) => !VALUES.includes(name))).toEqual([]);
   });
 
-  test('the chart takes every setting that is no secret, that it does not set itself, and that is not for tests', () => {
+  test('the chart accepts every setting that is not a secret, not set by the chart, and not for tests', () => {
     const { properties } = JSON.parse(read(`${CHART}/values.schema.json`)) as {
       properties: { settings: { propertyNames: { enum: string[] } } };
     };
@@ -93,7 +93,7 @@ describe('settings', () => {
 });
 
 describe('addresses', () => {
-  test('everything speaks to the gateway on one port, and operators on another', () => {
+  test('clients use one port of the gateway, and operators another', () => {
     const { port, console: operators } = readSettings({});
     expect(
       new Set([
@@ -123,7 +123,7 @@ describe('addresses', () => {
     expect(served).toEqual(expect.arrayContaining(probed));
   });
 
-  test('every command that is run is there', () => {
+  test('every command that is run exists', () => {
     const commands = FILES.flatMap((path) =>
       [...read(path).matchAll(/bin\/tollgate\.js"?,? "?(\w+)/g)].map(([, command]) => command as string),
     );
@@ -136,7 +136,7 @@ describe('addresses', () => {
 describe('stopping', () => {
   const neededSeconds = longestStopMs(readSettings({})) / 1000;
 
-  test('whatever stops the gateway waits for longer than it takes', () => {
+  test('everything that stops the gateway waits for longer than a stop takes', () => {
     const [, gateway = ''] = /^ {2}gateway:\n([\s\S]*?)^ {2}\w+:\n/m.exec(COMPOSE) ?? [];
     const [unit] = numbers(UNIT, /^TimeoutStopSec=(\d+)$/gm);
     const [service] = numbers(gateway, /stop_grace_period: (\d+)s/g);
@@ -155,8 +155,8 @@ describe('stopping', () => {
   });
 });
 
-describe('the image', () => {
-  test('every image is named by its digest', () => {
+describe('images', () => {
+  test('every image is given by its digest', () => {
     const images = [
       ...DOCKERFILE.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm),
       ...COMPOSE.matchAll(/^ {4}image: (?!&|\*)(\S+)$/gm),
@@ -169,7 +169,7 @@ describe('the image', () => {
     expect(DOCKERFILE).toContain('NODE_IMAGE=node:24.');
   });
 
-  test('everything that it copies is there, and is sent to the build', () => {
+  test('everything that the image copies exists, and is sent to the build', () => {
     const sent = read('.dockerignore')
       .split('\n')
       .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
@@ -183,7 +183,7 @@ describe('the image', () => {
     }
   });
 
-  test('its user is the one that the chart runs it as, and not root', () => {
+  test('its user is the one in the chart, and not root', () => {
     const [user] = numbers(DOCKERFILE, /^USER (\d+):\1$/gm);
     expect(user).toBeGreaterThan(0);
     expect(new Set(numbers(CONTAINER, /(?:runAsUser|runAsGroup|fsGroup): (\d+)/g))).toEqual(new Set([user]));

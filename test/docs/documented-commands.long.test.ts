@@ -87,7 +87,7 @@ async function inTurn<Item, Result>(
   return results;
 }
 
-test('what cannot be run here says so to the reader, and is the list above', () => {
+test('blocks that cannot be run here say so to the reader, and are in the list above', () => {
   const counted: Record<string, Record<string, number>> = {};
   for (const { page, needs } of BLOCKS) {
     if (needs === undefined) continue;
@@ -212,7 +212,7 @@ describe('every page', () => {
   }
 
   test(
-    `${ONE_AFTER_ANOTHER.join(', ')} → each command succeeds, and answers what the page says`,
+    `${ONE_AFTER_ANOTHER.join(', ')} → each command succeeds, and prints what the page shows`,
     async () => {
       const place = await folder();
       // To make a PostgreSQL takes seconds; that a gateway does it, test/processes/data-directory.long.test.ts shows.

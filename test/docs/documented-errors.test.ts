@@ -37,7 +37,7 @@ test('docs/errors.md lists each code once, in the order of the statuses', () => 
   expect(statuses).toEqual([...statuses].sort((one, other) => one - other));
 });
 
-test('docs/errors.md says of each code what it means and what to do', () => {
+test('docs/errors.md says what each code means and what to do', () => {
   const unsaid = ROWS.filter(({ meaning, whatToDo }) => !/\.$/.test(meaning) || !/\.$/.test(whatToDo));
   expect(
     unsaid.map(({ code }) => code),

@@ -126,7 +126,7 @@ test('docs/logs.md lists every field of a request’s line, and no other', () =>
   expect(new Set(documented), STEP).toEqual(fields);
 });
 
-test('docs/logs.md lists the jobs of the background', () => {
+test('docs/logs.md lists the background jobs', () => {
   const code = filesUnder('src/gateway').map(read).join('');
   const jobs = [...code.matchAll(/(?:\bfailed|[jJ]obFailed)\('([^']+)'/g)].map(([, job]) => job as string);
   const [, meaning] = /^\| `background job failed` .* \| (.*) \|$/m.exec(PAGE) ?? [];

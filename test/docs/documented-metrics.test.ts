@@ -43,7 +43,7 @@ describe('metrics', () => {
     expect(Object.keys(METRICS).filter((key) => !new RegExp(`\\b${key}: `).test(code))).toEqual([]);
   });
 
-  test('the alert rules and their histories name metrics that there are', () => {
+  test('the alert rules and their histories use existing metrics only', () => {
     expect(named(RULES).length).toBeGreaterThan(20);
     expect([...unknownIn(RULES), ...unknownIn(HISTORIES)]).toEqual([]);
   });
@@ -59,7 +59,7 @@ describe('the dashboard', () => {
   }
   const { panels } = JSON.parse(DASHBOARD) as { panels: readonly Panel[] };
 
-  test('no two panels have the same number or lie on each other, and each that is no row asks the chosen source', () => {
+  test('no two panels have the same number or overlap, and every panel queries the chosen source', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const places = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, place) => `${x + (place % w)}/${y + Math.floor(place / w)}`),
@@ -82,7 +82,7 @@ describe('the dashboard', () => {
 });
 
 describe('alerts', () => {
-  test('every alert has a section that says what it means and what to do, and no other section is there', () => {
+  test('every alert has a section that says what it means and what to do, and there is no other section', () => {
     const [, section = ''] = /^## Alerts\n([\s\S]*?)^## /m.exec(PAGE) ?? [];
     const sections = section.split(/^### /m).slice(1);
     expect(sections.map((text) => text.split('\n')[0])).toEqual(
@@ -92,7 +92,7 @@ describe('alerts', () => {
     for (const text of sections) expect(text.trim().split('\n\n').length, text).toBe(3);
   });
 
-  test('what Alertmanager holds back, and why, are alerts that there are; none holds back what holds it back', () => {
+  test('inhibitions name existing alerts only; no two alerts inhibit each other', () => {
     const [, rules = ''] = /^inhibit_rules:\n([\s\S]*?)^\w/m.exec(INHIBITIONS) ?? [];
     const names = (text: string) =>
       [...text.matchAll(/Tollgate(?:\(([\w|]+)\)|(\w+))/g)].flatMap(([, several, one = '']) =>
@@ -117,7 +117,7 @@ describe('alerts', () => {
     expect(known.filter((name) => reached(name).includes(name))).toEqual([]);
   });
 
-  test('every alert leads to its section, and has a severity and two histories', () =>
+  test('every alert links to its section, and has a severity and two histories', () =>
     expectEach(alerts, ({ name, text }) => {
       expect(text).toContain(`runbook: docs/monitoring.md#${name.toLowerCase()}\n`);
       expect(text).toMatch(/severity: (critical|warning) /);

@@ -259,7 +259,7 @@ function numberOf(text: string): number {
 
 const ROWS = SAID.map(([page, words, ...numbers]) => ({ page, words, numbers }));
 
-test('every number of the documentation is what the code has', () =>
+test('every number in the documentation matches the code', () =>
   expectEach(ROWS, ({ page, words, numbers }) => {
     const pattern = words
       .split('#')

@@ -54,7 +54,7 @@ const { text } = commands((line) =>
   runHere(wordsOf(line), { DATABASE_URL: database.url, TOLLGATE_DATA_DIR: folder }),
 );
 
-test('its commands → print what the page shows', async () => {
+test('the commands → print what the page shows', async () => {
   const steps = SESSION.split('$ npx tollgate ').slice(1);
   expect(steps).toHaveLength(3);
   for (const step of steps) {
@@ -63,7 +63,7 @@ test('its commands → print what the page shows', async () => {
   }
 });
 
-test('its payments → go where the table says', async () => {
+test('the payments → go where the table says', async () => {
   expect(PAYMENTS).toHaveLength(5);
   const table = new RouteTable(await readRoutes(connection, organisation, 4 as MerchantId));
   for (const { digits, currency, links } of PAYMENTS) {

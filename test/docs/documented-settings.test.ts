@@ -129,7 +129,7 @@ test('a setting without a documented default is undefined when it is not set', (
   ]);
 });
 
-test('what a key provider needs is needed, as documented', () =>
+test('settings that a key provider needs are required, as documented', () =>
   expectEach(
     [
       ['TOLLGATE_KEY_ENCRYPTION_KEY', { TOLLGATE_KEY_PROVIDER: 'environment' }],
@@ -146,7 +146,7 @@ const RANGES = ROWS.flatMap(({ name, allowed }) => {
   return range === null ? [] : [{ name, least: Number(range[1]), most: Number(range[2]) }];
 });
 
-test('every number takes its documented range, and no more', () =>
+test('every number accepts its documented range, and no more', () =>
   expectEach(RANGES, ({ name, least, most }) => {
     for (const value of [least, most]) expect(() => readSettings({ [name]: String(value) })).not.toThrow();
     for (const value of [least - 1, most + 1]) {

@@ -102,7 +102,7 @@ const SENT: readonly Sent[] = PAGES.flatMap((page) => {
 });
 
 describe('requests', () => {
-  test('every body that is shown is accepted by the schema', () =>
+  test('every request body is accepted by the schema', () =>
     expectEach(SENT, ({ path, body }) => {
       const operation = OPERATIONS.filter(({ method }) => method === 'POST').find(({ route }) =>
         new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[0-9]+')}$`).test(path),
@@ -126,7 +126,7 @@ const SHOWN: readonly Shown[] = PAGES.flatMap((page) =>
   })),
 );
 
-test('all JSON that is shown is one of the interface', () =>
+test('all JSON is valid for the interface', () =>
   expectEach(SHOWN, ({ text }) => {
     const value: unknown = JSON.parse(text);
     const answers = [

@@ -31,7 +31,7 @@ describe.skipIf(skipped !== '')(`as root${skipped}`, () => {
     expect((await stat(join(dataDir, 'postgres-password'))).uid).toBe(0);
   });
 
-  test('a database whose files belong to root is taken over, even inside a closed directory', async () => {
+  test('a database whose files belong to root is adopted, even inside a closed directory', async () => {
     const dataDir = await closedDirectory();
     await keepsData(dataDir);
     const cluster = join(dataDir, 'postgres');
@@ -43,7 +43,7 @@ describe.skipIf(skipped !== '')(`as root${skipped}`, () => {
     expect(await clusterOwner(dataDir)).not.toBe(0);
   });
 
-  test('not even its superuser can read what root alone may read', async () => {
+  test('its superuser cannot read files that only root may read', async () => {
     const dataDir = await closedDirectory();
     const secret = join(dataDir, '..', 'secret');
     await mkdir(dataDir, { recursive: true });
@@ -68,7 +68,7 @@ describe.skipIf(skipped !== '')(`as root${skipped}`, () => {
     await server.stop();
   });
 
-  test('the data directory of an ordinary user stays that user’s', async () => {
+  test('the data directory of an ordinary user still belongs to that user', async () => {
     const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
     const uid = Number(users.find(([name]) => name === 'nobody')?.[2]);
     const dataDir = await newDirectory();

@@ -38,7 +38,7 @@ async function refusal(dataDir: string): Promise<string> {
 }
 
 describe('starting and stopping', () => {
-  test('the first start makes the database, the second finds its data again', async () => {
+  test('the first start creates the database, the second finds its data', async () => {
     const dataDir = join(await newDirectory(), 'data');
     const lines: string[] = [];
     const first = await openEmbeddedPostgres({ dataDir, progress: (line) => lines.push(line) });
@@ -66,7 +66,7 @@ describe('starting and stopping', () => {
   // catches(durability: the gateway’s own PostgreSQL runs with synchronous_commit) slow
   // catches(durability: the gateway’s own PostgreSQL runs with full_page_writes) slow
   // catches(durability: the gateway’s own PostgreSQL runs with fsync) slow
-  test('a server is durable, closed to the network, in UTC and asks for the password', async () => {
+  test('a server is durable, listens on no network, uses UTC and asks for the password', async () => {
     const server = await openEmbeddedPostgres({ dataDir: await usedDirectory() });
     const rows = await query(
       server.url,
@@ -94,7 +94,7 @@ describe('starting and stopping', () => {
     await server.stop();
   });
 
-  test('a value that a statement stumbles over does not reach the log', async () => {
+  test('a value that makes a statement fail does not reach the log', async () => {
     const dataDir = await usedDirectory();
     const server = await openEmbeddedPostgres({ dataDir });
     await query(server.url, `CREATE TABLE cards (number text PRIMARY KEY)`);
@@ -151,7 +151,7 @@ describe('two processes', () => {
   });
 });
 
-describe('after a death', () => {
+describe('after a kill', () => {
   test('the process that started the server is killed: the server lives on and the next process adopts it', async () => {
     const dataDir = await usedDirectory();
     const child = spawnOpening(dataDir);
@@ -170,7 +170,7 @@ describe('after a death', () => {
     expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
   });
 
-  test('the first start is killed while it prepares the database: the next one prepares it afresh', async () => {
+  test('the first start is killed while it creates the database: the next one starts over', async () => {
     const dataDir = await newDirectory();
     const child = spawnOpening(dataDir);
     const written = async () =>
@@ -182,7 +182,7 @@ describe('after a death', () => {
     expect((await readdir(dataDir)).sort()).toEqual(['postgres', 'postgres-password', 'postgres.log']);
   });
 
-  test('a half-made database and an abandoned lock of an earlier start do not stand in the way', async () => {
+  test('a partly created database and an abandoned lock of an earlier start do not prevent a start', async () => {
     const dataDir = await newDirectory();
     await mkdir(join(dataDir, 'postgres.new', 'base'), { recursive: true });
     await writeFile(join(dataDir, 'postgres.new', 'PG_VERSION'), '18\n');
@@ -194,7 +194,7 @@ describe('after a death', () => {
     expect((await readdir(dataDir)).sort()).toEqual(['postgres', 'postgres-password', 'postgres.log']);
   });
 
-  test('the server is killed and its pid now belongs to another program: committed data is back, the program untouched', async () => {
+  test('the server is killed and its pid now belongs to another program: committed data is kept, the program untouched', async () => {
     const dataDir = await usedDirectory();
     const first = await openEmbeddedPostgres({ dataDir });
     await query(first.url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (42)');
@@ -211,7 +211,7 @@ describe('after a death', () => {
     expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
   });
 
-  test('an empty postmaster.pid of a crashed start is cleared away', async () => {
+  test('an empty postmaster.pid from a crashed start is removed', async () => {
     const dataDir = await usedDirectory();
     await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), '');
     const server = await openEmbeddedPostgres({ dataDir });
@@ -219,7 +219,7 @@ describe('after a death', () => {
     await server.stop();
   });
 
-  test('the server of a data directory that was copied is not mistaken for the one of the copy', async () => {
+  test('the server of a copied data directory is not mistaken for that of the copy', async () => {
     const [dataDir, copy] = [await usedDirectory(), await usedDirectory()];
     const original = await openEmbeddedPostgres({ dataDir });
     const pidFile = await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8');
@@ -233,8 +233,8 @@ describe('after a death', () => {
   });
 });
 
-describe('what the user reads', () => {
-  test('a database of another PostgreSQL version is refused and left as it is', async () => {
+describe('messages', () => {
+  test('a database of another PostgreSQL version is refused and left unchanged', async () => {
     const dataDir = await newDirectory();
     await mkdir(join(dataDir, 'postgres'));
     await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '15\n');
@@ -244,7 +244,7 @@ describe('what the user reads', () => {
     expect(await readdir(dataDir, { recursive: true })).toEqual(['postgres', 'postgres/PG_VERSION']);
   });
 
-  test('a server that cannot start: its last words and the path of the log', async () => {
+  test('a server that cannot start: its last log lines and the path of the log', async () => {
     const dataDir = await usedDirectory();
     await appendFile(join(dataDir, 'postgres', 'postgresql.conf'), '\nnonsense = 1\n');
     const message = await refusal(dataDir);

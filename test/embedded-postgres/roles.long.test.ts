@@ -19,7 +19,7 @@ async function migrated(url: string): Promise<void> {
 
 describe('the logins', () => {
   // catches(roles: no login of the embedded PostgreSQL is a superuser)
-  test('none of them is a superuser, reads a file, runs a program, or becomes somebody else', async () => {
+  test('none is a superuser, reads a file, runs a program, or can become another role', async () => {
     const dataDir = await usedDirectory();
     const { logins, url, stop } = await openEmbeddedPostgres({ dataDir });
     await writeFile(join(dataDir, 'key-encryption-key'), 'a key');
@@ -52,7 +52,7 @@ describe('the logins', () => {
   // catches(roles: operators remove no token)
   // catches(roles: operators do not change the journal)
   // catches(roles: who serves lets nobody in, and sends no money elsewhere)
-  test('who serves cannot let anybody in, send money elsewhere, or unsay anything; operators can do the first two', async () => {
+  test('the serving role cannot add users, redirect money or change history; the operators’ role can do the first two', async () => {
     const { logins, stop } = await openEmbeddedPostgres({ dataDir: await usedDirectory() });
     await migrated(logins.migrating);
     const settings = [

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 describe.runIf(hasPs && here !== 'win32')('processes seen by ps', () => {
-  test('a server is recognised by its cluster, is not confused with another, and has not lost its recovery', async () => {
+  test('a server is recognised by its cluster, not confused with another, and its recovery process is found', async () => {
     const dataDir = await newDirectory();
     await copyPreparedCluster(dataDir);
     const server = await openEmbeddedPostgres({ dataDir });
@@ -48,7 +48,7 @@ describe.runIf(hasPs && here !== 'win32')('processes seen by ps', () => {
     expect(await findPostmaster(cluster)).toMatchObject({ state: 'left behind', formerPid: pid });
   });
 
-  test('processes like those of a server without recovery → recovery is lost, until there is a recovery process', async () => {
+  test('a server without a recovery process → recovery is missing, until there is one', async () => {
     const child = (title: string) =>
       spawned(['-e', 'setInterval(() => {}, 1000)'], { argv0: `postgres: ${title} ` });
     pretend('darwin');
@@ -62,7 +62,7 @@ describe.runIf(hasPs && here !== 'win32')('processes seen by ps', () => {
 describe.runIf(hasPs && here !== 'win32')('the lock, with processes seen by ps', () => {
   beforeEach(() => pretend('darwin'));
 
-  test('held by a process of another time zone → it is waited for', async () => {
+  test('held by a process of another time zone → waits for it', async () => {
     const path = join(await newDirectory(), 'lock');
     const order: string[] = [];
     vi.stubEnv('TZ', 'Australia/Sydney');
@@ -86,7 +86,7 @@ describe.runIf(hasPs && here !== 'win32')('the lock, with processes seen by ps',
   test.each([
     ['that has ended', '2147483646 Tue_Nov_17_00:00:00_2026 abc\n'],
     ['whose number another has now', `${process.pid} Tue_Nov_17_00:00:00_2015 abc\n`],
-  ])('left by a process %s → it is taken', async (_, held) => {
+  ])('left by a process %s → taken', async (_, held) => {
     const path = join(await newDirectory(), 'lock');
     await writeFile(path, held);
     expect(

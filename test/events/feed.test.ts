@@ -25,7 +25,7 @@ async function since(next: string): Promise<Json[]> {
   return (await everyEvent(gateway.api, next)).events;
 }
 
-test('purchase → its event is there at once, with what a look-up answers but for payment details and what can be done', async () => {
+test('purchase → its event appears at once, with what a look-up shows except payment details and links', async () => {
   const from = await end();
   const { audit } = (await gateway.api.purchase({ kvps: { 'ORDER.NUMBER': '7' } })).body;
   const { body } = await gateway.api.get(from);
@@ -49,7 +49,7 @@ test('purchase → its event is there at once, with what a look-up answers but f
   ]);
 });
 
-test('pages of one → every event once, oldest first; the last `next` leads to what comes later, and keeps the query', async () => {
+test('pages of one event → every event once, oldest first; the last `next` leads to later ones, and keeps the query', async () => {
   const from = await end();
   const audits = [];
   for (let made = 0; made < 5; made += 1) audits.push((await gateway.api.purchase()).body.audit);
@@ -62,7 +62,7 @@ test('pages of one → every event once, oldest first; the last `next` leads to 
 });
 
 // catches(events: what was in doubt is told without what was found later)
-test('purchase in doubt, decided, voided → each event shows the status of its time, not the one of now', async () => {
+test('purchase in doubt, decided, voided → each event shows the status of its time, not the current one', async () => {
   const from = await end();
   acquirer.nextAnswers(() => ({ kind: 'unknown', reason: 'unreadable' }));
   acquirer.nextFindings(() => answered('00'));
@@ -101,7 +101,7 @@ test('refund by audit → names its target', async () => {
   });
 });
 
-test('direct debits that clear or come back late → each event shows what a look-up answered then', async () => {
+test('direct debits that clear or are returned late → each event shows what a look-up showed then', async () => {
   const own = await testGateway();
   const { audit } = (await own.api.purchase({ bankAccount: { account_number: '900006' } })).body;
   const pending = (await own.api.lookUp(audit)).body.status;
@@ -131,7 +131,7 @@ test('direct debits that clear or come back late → each event shows what a loo
 });
 
 // catches(events: a merchant reads its own)
-test('other merchants of the same user → each has a feed of its own', async () => {
+test('other merchants of the same user → each has its own feed', async () => {
   const from = `/events?merchant_id=2&after=${new URLSearchParams((await end()).split('?')[1]).get('after')}`;
   const { audit } = (await gateway.api.purchase({ merchant: 2 })).body;
   await gateway.api.purchase();
@@ -140,7 +140,7 @@ test('other merchants of the same user → each has a feed of its own', async ()
   expect(next).toContain('merchant_id=2');
 });
 
-test('cursor of a merchant to whom nothing happens → stays the same, however busy others are', async () => {
+test('cursor of a merchant without events → stays the same, however busy others are', async () => {
   const idle = await gateway.api.get('/events?merchant_id=3');
   await gateway.api.purchase();
   const later = await gateway.api.get('/events?merchant_id=3');
@@ -148,7 +148,7 @@ test('cursor of a merchant to whom nothing happens → stays the same, however b
   expect((await gateway.api.get(nextOf(idle.body))).text).toBe(idle.text);
 });
 
-test('open transaction that has written → does not hold up others’ events; its own come when it commits', async () => {
+test('open database transaction that has written → does not delay others’ events; its own appear when it commits', async () => {
   const { audit } = (await gateway.api.purchase()).body;
   const from = await end();
   const { query, commit } = await locker(gateway);
@@ -179,7 +179,7 @@ test('a later version whose transaction began first → comes after the earlier 
   expect((await since(from)).map(({ version }) => version)).toEqual([1, 2]);
 });
 
-test('wait → an answer without events is held back until one comes, and given when the time is up', async () => {
+test('wait → an empty response is delayed until an event comes, or until the timeout', async () => {
   const from = await end();
   const waiting = gateway.api.get(`${from}&wait=20`);
   const nothing = await gateway.api.get(`${from}&wait=1`);
@@ -199,7 +199,7 @@ test('wait at one process, purchase at another → the waiting request gets the 
   await second.close();
 });
 
-test('gateway that is stopped while somebody waits → answers at once, and the answer leads on', async () => {
+test('gateway that is stopped while a request waits → answers at once, with a cursor that continues', async () => {
   const second = await testGateway({ acquirers: [acquirer], shareWith: gateway });
   const from = await end();
   const waiting = second.api.get(`${from}&wait=30`);
@@ -229,7 +229,7 @@ test.each([
 });
 
 // catches(events: a cursor behind which events are forgotten is refused)
-test('cursor of which events after it are not kept any more → 422; without a cursor the feed begins with the oldest', async () => {
+test('cursor older than the kept events → 422; without a cursor the feed begins with the oldest', async () => {
   const own = await testGateway();
   const { audit } = (await own.api.purchase()).body;
   const { body } = await own.api.get('/events?limit=1');

@@ -44,13 +44,13 @@ function days(from: number, until: number): number[] {
   return Array.from({ length: until - from + 1 }, (_, at) => from + at);
 }
 
-test('every day of the ring → has a slot of its own to be written to', async () => {
+test('every day of the ring → has its own slot', async () => {
   const slots = await eventOfEachDay(SLOTS - 1);
   expect(new Set(slots.map((row) => JSON.stringify(row))).size).toBe(SLOTS);
 });
 
 test.each([1, 30, MOST_DAYS_KEPT])(
-  '%i days kept → they and today stay; the others are empty',
+  '%i days kept → those and today stay; the others are empty',
   async (kept) => {
     const emptied = MOST_DAYS_KEPT - kept;
     expect(await new EventRetention(database, kept).run()).toBe(emptied);
@@ -59,7 +59,7 @@ test.each([1, 30, MOST_DAYS_KEPT])(
   },
 );
 
-test('a day that somebody reads just then → is left to the next time, and payments go on', async () => {
+test('a day that is being read → emptied the next time, and payments go on', async () => {
   const { query, rollback } = await locker(gateway);
   const [slot] = await gateway.sql<{ name: string }>(
     `SELECT tableoid::regclass AS name FROM event_feed WHERE subject = 50`,

@@ -52,7 +52,7 @@ test.each([
 );
 
 // catches(events: under another lineage everything is looked at)
-test('dump whose transaction IDs this server has just come to → nothing below them is left out', async () => {
+test('dump whose transaction IDs this server has just reached → no event is left out', async () => {
   const [{ ahead }] = (await gateway.sql(
     'SELECT (pg_current_xact_id()::text::bigint + 1000)::text AS ahead',
   )) as [{ ahead: string }];
@@ -67,7 +67,7 @@ test('dump whose transaction IDs this server has just come to → nothing below 
 });
 
 // catches(events: positions that readers may know are not given again)
-test('failover that has lost the last positions → who has read up to them misses nothing that comes', async () => {
+test('failover that lost the last positions → a reader who had passed them misses no new event', async () => {
   const [before] = await gateway.sql<{ position: number }>('SELECT position::float8 FROM event_sequencer');
   await purchased();
   const { next } = await everyEvent(gateway.api, from);
@@ -81,7 +81,7 @@ test('failover that has lost the last positions → who has read up to them miss
 });
 
 // catches(events: one at a time gives positions)
-test('somebody gives positions while another has not committed those that it gave → they go on behind them', async () => {
+test('positions assigned while another session has not committed its own → they follow those', async () => {
   const { query, commit } = await locker(gateway);
   const written = (subject: number) =>
     `INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data)
@@ -101,7 +101,7 @@ test('somebody gives positions while another has not committed those that it gav
   expect(Number(rows[1]?.position)).toBeGreaterThan(Number(rows[0]?.position));
 });
 
-test('many who give positions at once, while events are written → each event has one, and no two the same', async () => {
+test('many sessions that assign positions at once, while events are written → each event has one, and no two the same', async () => {
   const sequencers = await Promise.all(Array.from({ length: 4 }, () => locker(gateway)));
   let over = false;
   const sequencing = sequencers.map(async ({ query }) => {
@@ -122,7 +122,7 @@ test('many who give positions at once, while events are written → each event h
   expect(rows).toEqual([]);
 });
 
-test('the process that assigns positions hangs and is killed → the feed can be read up to there, and nothing is lost', async () => {
+test('the process that assigns positions hangs and is killed → the feed can be read up to that point, and nothing is lost', async () => {
   const audit = await purchased();
   const { query, rollback } = await locker(gateway);
   const [held] = (await query('SELECT moved FROM sequence_events()')).rows;
@@ -137,7 +137,7 @@ test('the process that assigns positions hangs and is killed → the feed can be
 });
 
 // catches(events: a clock that goes back takes no position back)
-test('clock of the server that goes back to an earlier day → positions do not', async () => {
+test('the server’s clock goes back to an earlier day → positions do not', async () => {
   const first = await purchased();
   const { next } = await everyEvent(gateway.api, from);
   await gateway.sql(
@@ -150,7 +150,7 @@ test('clock of the server that goes back to an earlier day → positions do not'
 });
 
 // catches(events: a crowd is moved from its beginning)
-test('more events than one round takes → all of them, in order', async () => {
+test('more events than one round handles → all of them, in order', async () => {
   const { query, commit } = await locker(gateway);
   await query(
     `INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data)
@@ -169,7 +169,7 @@ test('more events than one round takes → all of them, in order', async () => {
   expect(found).toEqual({ events: 45_000, ordered: true });
 });
 
-test('purchases of one commit → wait in one row of their merchant, and get a position each', async () => {
+test('purchases of one commit → wait in one row of their merchant, and each gets a position', async () => {
   const { query, commit } = await locker(gateway);
   await query(`SELECT pg_advisory_xact_lock(hashtext('tollgate events'))`);
   const audits = await Promise.all(Array.from({ length: 30 }, purchased));
@@ -183,7 +183,7 @@ test('purchases of one commit → wait in one row of their merchant, and get a p
 });
 
 // catches(events: a crowd is moved from its beginning)
-test('a row with more events than one round takes, and others behind it → all of them, once, in order', async () => {
+test('a row with more events than one round handles, and others behind it → all of them, once, in order', async () => {
   const { query, commit } = await locker(gateway);
   for (const first of [1, 25_001, 25_002])
     await query(

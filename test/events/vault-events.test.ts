@@ -24,7 +24,7 @@ async function since(next: string): Promise<Json[]> {
   return (await everyEvent(gateway.api, next)).events;
 }
 
-test('customer made, changed and deleted with its token → an event each, with what a look-up answered then', async () => {
+test('customer created, changed and deleted with its token → an event each, with what a look-up showed then', async () => {
   const from = await end();
   const { id } = (await vault.addCustomer({ reference: 'told', name: 'Ada' })).body;
   const created = (await vault.lookUpCustomer(id)).body;
@@ -58,7 +58,7 @@ test('customer made, changed and deleted with its token → an event each, with 
   expect(dataOf('token.deleted')).toEqual(tokenData('Second', false));
 });
 
-test('token deleted; customer found again; changes that are refused → one event for the first, none for the others', async () => {
+test('token deleted; customer found again; refused changes → one event for the first, none for the others', async () => {
   const { customerId, id } = await vault.newToken({ preferred_name: 'Only' });
   const { reference, name } = (await vault.lookUpCustomer(customerId)).body;
   const other = (await vault.addCustomer()).body;
@@ -71,7 +71,7 @@ test('token deleted; customer found again; changes that are refused → one even
   expect((await since(from)).map(({ type, version }) => [type, version])).toEqual([['token.deleted', 2]]);
 });
 
-test('names as long as they may be → fit into an event', async () => {
+test('names of maximum length → fit into an event', async () => {
   const from = await end();
   const [name, reference, preferred_name] = ['{'.repeat(60), '&'.repeat(50), '`'.repeat(50)];
   const { id } = (await vault.addCustomer({ name, reference })).body;
@@ -96,7 +96,7 @@ async function reader(username: string): Promise<Client> {
 }
 
 // catches(events: those of the vault are for users with the permission vault)
-test('user without the permission vault → events of transactions alone, none missed and none twice, whatever stands between', async () => {
+test('user without the permission vault → gets events of transactions only, each once, whatever comes between', async () => {
   const api = await reader('reads-pages');
   const from = await end();
   await vault.newToken({ preferred_name: 'Before' });
@@ -120,7 +120,7 @@ test('user without the permission vault → events of transactions alone, none m
 });
 
 // catches(events: whoever waits is not told of what it may not see)
-test('user without the permission vault that waits → a customer does not end its wait, and the purchase behind it does', async () => {
+test('user without the permission vault that waits → a customer’s event does not end the wait, the next purchase does', async () => {
   const api = await reader('reads-waiting');
   const { next } = await everyEvent(api);
   const told = api.get(`${next}&wait=30`);

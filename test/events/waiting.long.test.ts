@@ -6,7 +6,7 @@ import { testGateway } from '../../testkit/gateway.js';
 const MOST_OF_ORGANISATION = 200;
 
 // catches(events: an organisation has so many who wait, and no more)
-test('more requests of an organisation that wait than it may have → 503 for those, and others wait undisturbed', async () => {
+test('more waiting requests of an organisation than allowed → 503 for the excess, and others wait undisturbed', async () => {
   // None is shed because the machine is busy.
   const gateway = await testGateway({ settings: { MAX_DELAY_MS: '60000' } });
   const { next } = await everyEvent(gateway.api);
@@ -31,7 +31,7 @@ test('more requests of an organisation that wait than it may have → 503 for th
 });
 
 // catches(events: whoever goes away gives its place among those who wait back)
-test('client that goes away while it waits → gives its place back', async () => {
+test('client that disconnects while it waits → its place is free again', async () => {
   const gateway = await testGateway();
   const { next } = await everyEvent(gateway.api);
   const leaving = new AbortController();

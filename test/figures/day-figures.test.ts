@@ -113,7 +113,7 @@ async function beginAnew(): Promise<void> {
 }
 
 // catches(figures: what was approved and is undone is taken out from where it was counted)
-test('trade of two organisations in every status → the figures by minute and by hour equal the transactions, of each and of all', async () => {
+test('transactions of two organisations in every status → the figures by minute and by hour match them, for each and for all', async () => {
   const [statuses] = await gateway.sql<{ all: string[] }>(
     'SELECT array_agg(DISTINCT status ORDER BY status) AS all FROM transaction',
   );
@@ -122,7 +122,7 @@ test('trade of two organisations in every status → the figures by minute and b
 });
 
 // catches(figures: one at a time counts)
-test('several count at the same time, a few events at once, from the beginning → the same', async () => {
+test('several processes count at the same time, a few events at once, from the beginning → the same figures', async () => {
   await beginAnew();
   const counters = [1, 2, 3].map((atOnce) => new DayFigures(database, 30, atOnce));
   await Promise.all(counters.map((counter) => counter.run()));
@@ -130,7 +130,7 @@ test('several count at the same time, a few events at once, from the beginning �
   await expectFiguresToBeRight();
 });
 
-test('killed before the commit of every other turn → nothing is counted twice, and nothing is left out', async () => {
+test('killed before every second commit → nothing is counted twice, and nothing is left out', async () => {
   // Its one session keeps the gateway from counting meanwhile.
   const own = new Database(gateway.databaseUrl, { maxConnections: 1 });
   const lock = (text: string) =>
@@ -163,7 +163,7 @@ test('killed before the commit of every other turn → nothing is counted twice,
 });
 
 // catches(figures: what is undecided is taken out from where it was counted)
-test('undecided transactions → are counted as such, and move when they are decided, also in another batch', async () => {
+test('transactions in doubt → counted as such, and moved when they are decided, even in another batch', async () => {
   const { body } = await gateway.api.purchase({ bankAccount: { account_number: '4444444' }, amount: 60 });
   await counted();
   await expectFiguresToBeRight();
@@ -177,7 +177,7 @@ test('undecided transactions → are counted as such, and move when they are dec
 });
 
 // catches(figures: what lies before the days that are kept is not counted)
-test('days that are over → are removed with their minutes first, and what happens to their transactions later is not counted', async () => {
+test('old days → removed, the minutes first; later changes to their transactions are not counted', async () => {
   const old = (await gateway.api.purchase({ amount: 88 })).body.audit;
   await counted();
   // Also if the gateway's clock was moved ahead of the server's. Their hour stays: the events of its day are still kept.

@@ -48,7 +48,7 @@ test('figures rebuild → every event that is kept is counted once, and figures 
   expect(await json('journal --action figures.rebuilt')).toHaveLength(2);
 });
 
-test('a figure that was tampered with → figures check names it and ends with 1; rebuilt → it is right', async () => {
+test('a changed figure → figures check names it and ends with 1; rebuilt → it is right', async () => {
   await gateway.sql(
     `UPDATE figures_by_hour SET count = count + 5 WHERE organisation_id = 1 AND transaction_type = 'refund'`,
   );

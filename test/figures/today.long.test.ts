@@ -67,7 +67,7 @@ async function listedBy(client: ConsoleClient, filter: Json): Promise<{ count: n
 
 describe('the day', () => {
   test.each(['', '?mode=test', '?transaction_type=purchase'])(
-    'of all, of ours and of theirs, %s → every number is what its filter lists',
+    'for all, our and their organisation, %s → every number matches its filter',
     async (query) => {
       for (const client of [everybody, ours, theirs]) {
         const day = await today(client, query);
@@ -88,7 +88,7 @@ describe('the day', () => {
   );
 
   // catches(console: the figures of an operator keep within the organisation)
-  test('statuses → those of the transactions themselves, of each organisation and of all', async () => {
+  test('statuses → match the transactions, for each organisation and for all', async () => {
     const of = async (client: ConsoleClient) =>
       Object.fromEntries((await today(client)).statuses.map(({ status, count }: Json) => [status, count]));
     expect(await of(ours)).toEqual({ approved: 7, declined: 1, unknown: 0, pending: 1, error: 1, voided: 1 });
@@ -110,7 +110,7 @@ describe('the day', () => {
     });
   });
 
-  test('a point of a series → what was made in its minute or hour', async () => {
+  test('a point of a series → the transactions of its minute or hour', async () => {
     for (const client of [everybody, theirs]) {
       const day = await today(client);
       for (const { day: series } of [day.minutes, day.hours]) {
@@ -132,7 +132,7 @@ describe('the day', () => {
     expect(aud.cents.reduce((all: number, one: number) => all + one, 0)).toBe(3_800);
   });
 
-  test('rates → approved of those that were decided, by acquirer and by card', async () => {
+  test('rates → the approved share of decided transactions, by acquirer and by card', async () => {
     const { acquirers, card_types } = await today(theirs);
     expect(acquirers).toEqual([expect.objectContaining({ name: 'simulator', rate: 0.5, others: 0 })]);
     expect(card_types).toEqual([expect.objectContaining({ name: 'visa', rate: 0.5 })]);
@@ -140,7 +140,7 @@ describe('the day', () => {
     expect(ofOurs).toEqual(['bankaccount', 'mastercard', 'visa']);
   });
 
-  test('latency, lags and the clock → of the acquirers that were asked, without anything that waits', async () => {
+  test('latency, lags and the clock → of the acquirers that were asked, without requests that still wait', async () => {
     const day = await today(everybody);
     expect(day.latency.map(({ name }: Json) => name)).toContain('simulator');
     expect(day.latency.find(({ name }: Json) => name === 'simulator')).toMatchObject({
@@ -151,7 +151,7 @@ describe('the day', () => {
     expect(Date.parse(day.counted_until)).toBeLessThanOrEqual(Date.parse(day.now));
   });
 
-  test('a restored database → what is lost, until it is reconciled', async () => {
+  test('a restored database → shows what is lost, until it is reconciled', async () => {
     expect((await today(everybody)).lost_time).toBeNull();
     await gateway.sql(
       `UPDATE gateway SET lost_from = '2026-11-15T00:00:00Z', lost_until = '2026-11-15T01:00:00Z'`,
@@ -162,14 +162,14 @@ describe('the day', () => {
     await gateway.sql('UPDATE gateway SET lost_from = NULL, lost_until = NULL');
   });
 
-  test('a day ahead, or one before the gateway counted → nothing, and nothing to hold it against', async () => {
+  test('a future day, or one before the gateway counted → empty, without a comparison', async () => {
     const { statuses, minutes } = await today(everybody, '?date=2001-02-03');
     expect(statuses.every(({ count }: Json) => count === 0)).toBe(true);
     expect(minutes).toEqual({ day: null, week_before: null });
     expect((await everybody.get('/today?date=2026-02-30')).status).toBe(422);
   });
 
-  test('a week later → the same part of the day a week before stands beside it', async () => {
+  test('a week later → compared with the same part of the day a week before', async () => {
     await gateway.advance('7d');
     await vi.waitFor(async () => expect((await today(ours)).statuses[0].count).toBe(0), 10_000);
     const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
@@ -222,7 +222,7 @@ async function watch(
 
 describe('live', () => {
   // catches(console: a stream keeps within the organisation)
-  test('a purchase while two watch → whoever may see it is told, and the other is not', async () => {
+  test('a purchase while two operators watch → the one who may see it gets an update, the other does not', async () => {
     const first = async (client: ConsoleClient) =>
       (await watch(client, '/live', (events) => events.length > 0))[0];
     const [before, otherBefore] = [await first(ours), await first(theirs)];
@@ -246,7 +246,7 @@ describe('live', () => {
     await ended;
   });
 
-  test('more streams than a session may have → refused, with a word when to come back', async () => {
+  test('more streams than a session may have → refused, with when to retry', async () => {
     const gone = new AbortController();
     const opened = await Promise.all(
       Array.from({ length: 5 }, () =>

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ClosingStack } from '../../src/gateway/closing-stack.js';
 
-test('close → the last opened first, one after the other, each once', async () => {
+test('close → last opened first, one after the other, each once', async () => {
   const stack = new ClosingStack();
   const closed: string[] = [];
   for (const name of ['first', 'second', 'third']) {
@@ -18,7 +18,7 @@ test('close → the last opened first, one after the other, each once', async ()
   expect(closed).toEqual(['third', 'second', 'first'].flatMap((name) => [`${name} begins`, `${name} ends`]));
 });
 
-test('close, where one cannot be closed → the others are closed all the same, and the error is thrown', async () => {
+test('close, one fails → the others are still closed, and the error is thrown', async () => {
   const stack = new ClosingStack();
   const closed: string[] = [];
   stack.opened('first', (each) => void closed.push(each));

@@ -117,7 +117,7 @@ describe('a start', () => {
       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`);
 
   for (const [step, spoil, message] of FAILURES) {
-    test(`where ${step} → fails, and leaves no session and no descriptor open`, async () => {
+    test(`in which ${step} → fails, and leaves no session and no descriptor open`, async () => {
       await spoil(stage);
       const before = await descriptors();
       await expect(start()).rejects.toThrow(message);
@@ -134,7 +134,7 @@ describe('a start', () => {
     expect(await stage.sql('SELECT FROM process')).toEqual([]);
   });
 
-  test('that succeeds, and a stop at which one thing cannot be closed → the rest is closed all the same', async () => {
+  test('that succeeds, and a stop in which one thing cannot be closed → the rest is still closed', async () => {
     const before = await descriptors();
     const gateway = await start();
     vi.spyOn(Finisher.prototype, 'close').mockRejectedValue(new Error('will not close'));

@@ -25,11 +25,11 @@ test.each([
   ['TOLLGATE_LOGLEVEL', 'TOLLGATE_LOG_LEVEL'],
   ['tollgate_port', 'TOLLGATE_PORT'],
   // catches(settings: a misspelt name is refused)
-])('%s → refused, and %s is proposed', (given, meant) => {
+])('%s → refused, and %s is suggested', (given, meant) => {
   expect(refused({ [given]: '1' })).toEqual([`${given} is no setting; did you mean ${meant}?`]);
 });
 
-test('a name that is near to none → refused, with where the names are', () => {
+test('a name unlike any setting → refused, with where the names are listed', () => {
   expect(refused({ TOLLGATE_CHEESE_AND_ONION: '1' })).toEqual([
     'TOLLGATE_CHEESE_AND_ONION is no setting; unset it, or look its name up in docs/operations.md',
   ]);
@@ -70,11 +70,11 @@ test.each([
     'a setting that nothing asks for this time',
     { TOLLGATE_VAULT_KEY: 'tollgate', TOLLGATE_KEY_PROVIDER: 'file' },
   ],
-])('%s → left alone', (_, environment) => {
+])('%s → ignored', (_, environment) => {
   expect(refused(environment as Record<string, string>)).toEqual([]);
 });
 
-test('TOLLGATE_PORT as Kubernetes sets it for a Service of the name tollgate → says where it comes from', () => {
+test('TOLLGATE_PORT as Kubernetes sets it for a Service named tollgate → the error says where it comes from', () => {
   expect(refused({ TOLLGATE_PORT: 'tcp://10.0.0.7:8080' })).toEqual([
     expect.stringMatching(
       /^TOLLGATE_PORT must be .*; Kubernetes sets it for a Service .*enableServiceLinks: false$/,

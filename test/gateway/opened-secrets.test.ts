@@ -16,7 +16,7 @@ test.each([
     { TOLLGATE_KEY_PROVIDER: 'vault-transit', TOLLGATE_VAULT_ADDRESS: 'https://vault.example:8200' },
   ],
 ])(
-  '%s from a file that everybody can read → kept in mind; that its owner’s group can read → not',
+  '%s from a file that everybody can read → a warning later; that its owner’s group can read → none',
   async (name, value, others) => {
     const path = join(await dataDirectory(), 'secret');
     await writeFile(path, value);

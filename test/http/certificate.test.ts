@@ -9,7 +9,7 @@ const other = makeCertificate();
 const DAY_MS = 86_400_000;
 
 describe('a pair of certificate and key', () => {
-  test('whole, with the certificate of its issuer → usable, and known by its own fingerprint', () => {
+  test('complete, with the issuer’s certificate → usable, and identified by its own fingerprint', () => {
     const { certificate, key, fingerprint } = shop;
     expect(checkedCertificate({ certificate, key })).toMatchObject({
       pair: { certificate, key },
@@ -36,7 +36,7 @@ describe('a pair of certificate and key', () => {
       /the certificate cannot be read/,
     ],
     // catches(certificates: the key belongs to the certificate)
-  ])('%s → refused, in words that repeat nothing of the key', (_, pair, reason) => {
+  ])('%s → refused, with a message that repeats nothing of the key', (_, pair, reason) => {
     expect(() => checkedCertificate(pair)).toThrow(UnusableCertificate);
     expect(() => checkedCertificate(pair)).toThrow(reason);
   });
@@ -76,12 +76,12 @@ test.each([
   [1.1, 7],
   [0.9, 1],
   [-0.1, 0],
-])('%d days before its end → warned of at %s', (days, step) => {
+])('%d days before it expires → warned of at %s', (days, step) => {
   const { certificate, key } = makeCertificate({ from: daysFromNow(-300), until: daysFromNow(days) });
   expect(daysToExpiry(checkedCertificate({ certificate, key }), Date.now())).toBe(step);
 });
 
-test('in force from its first moment to its last', () => {
+test('valid from its first moment to its last', () => {
   const checked = checkedCertificate(makeCertificate({ from: daysFromNow(1), until: daysFromNow(2) }));
   const at = (days: number) => isInForce(checked, Date.now() + days * DAY_MS);
   expect([at(0), at(1.5), at(2.5)]).toEqual([false, true, false]);

@@ -45,7 +45,7 @@ describe('addresses', () => {
     '10.0.0.0/8,',
     '10.0.0.0/8 ::1',
     'fe80::1%eth0',
-  ])('%s is no list of networks', (text) => {
+  ])('%s is not a list of networks', (text) => {
     expect(Networks.read(text)).toBeUndefined();
   });
 });
@@ -54,7 +54,7 @@ describe('a gateway behind a proxy', () => {
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
   // catches(failed log-ins: too many of one name or address are answered late)
-  test('that it trusts → the client’s address in the log, and failed log-ins are throttled by it', async () => {
+  test('that it trusts → the client’s address is in the log, and failed log-ins are throttled by it', async () => {
     const gateway = await testGateway({
       settings: { TRUSTED_PROXIES: '127.0.0.0/8', FAILED_LOG_INS_PER_SECOND: '1' },
     });

@@ -75,7 +75,7 @@ const POST_4 = 'POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\n';
 const POLL = { timeout: 30_000 };
 const count = (text: string) => text.split('HTTP/1.1 ').length - 1;
 
-test('more than 10,000 waiting on all connections → requests beyond 64 on one connection are refused, the others are answered', async () => {
+test('more than 10,000 waiting on all connections → requests beyond 64 on one connection are refused, the others answered', async () => {
   let open = false;
   const { begun, refused, connect } = await scene({
     handle: (_, response) => {
@@ -99,7 +99,7 @@ test('more than 10,000 waiting on all connections → requests beyond 64 on one 
   expect(answered()[0]).toBeGreaterThan(64);
 });
 
-test('a request that is not read, since too many wait before it → not late, and answered', async () => {
+test('a request that is not read because too many wait before it → not late, and answered', async () => {
   const { begun, refused, connect, late } = await scene({
     handle: (_, response) => {
       if (begun.length > 1) response.end();
@@ -115,7 +115,7 @@ test('a request that is not read, since too many wait before it → not late, an
   expect(refused).toEqual([]);
 });
 
-test('a request that does not come whole when the connection is read again → late, and refused in its turn', async () => {
+test('a request that is still incomplete when the connection is read again → late, and refused in its turn', async () => {
   const { begun, refused, connect, late } = await scene({
     requestTimeout: 100,
     handle: ({ method }, response) => {
@@ -134,7 +134,7 @@ test('a request that does not come whole when the connection is read again → l
   ]);
 });
 
-test('too many on a connection → no more is read of it: the client cannot send without end', async () => {
+test('too many on a connection → reading stops, so that the client cannot send without end', async () => {
   const { begun, connect } = await scene();
   const socket = await connect();
   let sent = false;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-describe('bytes that are no request', () => {
+describe('bytes that are not a request', () => {
   const HEAD = 'GET /v1/transactions/1 HTTP/1.1\r\nHost: gateway\r\n';
   test.each<[string, string | Uint8Array, number, string]>([
     ['garbage', 'garbage\r\n\r\n', 400, 'malformed_request'],
@@ -80,7 +80,7 @@ describe('bytes that are no request', () => {
       431,
       'headers_too_large',
     ],
-  ])('%s → an error and the end of the connection', async (_, bytes, status, code) => {
+  ])('%s → an error, and the connection is closed', async (_, bytes, status, code) => {
     const before = await storedRows(gateway);
     const text = await exchange(gateway, bytes);
     expect(statusesOf(text)).toEqual([status]);
@@ -92,7 +92,7 @@ describe('bytes that are no request', () => {
     expect((await gateway.api.search('x')).status).toBe(200);
   });
 
-  test('a body that breaks off → no transaction, and the gateway goes on', async () => {
+  test('an incomplete body → no transaction, and the gateway goes on', async () => {
     const before = await storedRows(gateway);
     const { socket, closed } = await connect(gateway);
     socket.write(purchaseText(gateway, 'broken-off').slice(0, -20));
@@ -113,7 +113,7 @@ describe('bytes that are no request', () => {
   });
 });
 
-describe('requests that never arrive whole → 408 and the end of the connection', () => {
+describe('incomplete requests → 408, and the connection is closed', () => {
   test.concurrent.each<[string, string | undefined, (from: TestGateway) => string]>([
     ['no byte at all', undefined, () => ''],
     ['half of the headers', undefined, (from) => requestText(from, 'GET /v1/transactions/1').slice(0, 60)],
@@ -161,7 +161,7 @@ describe('requests that never arrive whole → 408 and the end of the connection
   });
 });
 
-describe('a request that turns out to be unreadable → its own refusal, with its correlation ID, and one line in the log', () => {
+describe('an unreadable request → its own refusal, with its correlation ID, and one line in the log', () => {
   const chunked = (id: string, body: string) =>
     requestText(
       gateway,
@@ -195,7 +195,7 @@ describe('a request that turns out to be unreadable → its own refusal, with it
     expect(lines).toMatchObject([{ status, outcome: errorOf(received).error_code }]);
   });
 
-  test('without a well-formed correlation ID, or with two → none comes back, and the line has none', async () => {
+  test('without a valid correlation ID, or with two → none is returned, and the log line has none', async () => {
     const before = requestLines(gateway).length;
     for (const header of [`X-Correlation-Id: ${CARD}`, 'X-Correlation-Id: a b', 'X-Correlation-Id: other']) {
       const received = await exchange(gateway, withHeader('one-of-two', `${header}\r\nnonsense`));

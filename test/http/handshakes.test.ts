@@ -39,7 +39,7 @@ async function clientHello(): Promise<Buffer> {
 }
 
 // catches(TLS: handshakes are begun in turns over addresses)
-test('hundreds of one address say hello at once → one of another is served among the first of them', async () => {
+test('hundreds of handshakes from one address at once → one from another address is served among the first', async () => {
   const [server, hello] = await Promise.all([listening(), clientHello()]);
   const { port } = server.address() as AddressInfo;
   let [accepted, answered] = [0, 0];

@@ -10,7 +10,7 @@ import { storedRows } from '../../testkit/requests.js';
 const PATIENTLY = { timeout: 60_000 };
 
 describe('requests per second of one user', () => {
-  test('more than the setting allows → 429 with Retry-After; others are not concerned; later it goes on', async () => {
+  test('more than the setting allows → 429 with Retry-After; others are not affected; accepted again later', async () => {
     const gateway = await testGateway({
       settings: { ACQUIRER_DEADLINE_MS: '60000', USER_REQUESTS_PER_SECOND: '2' },
     });
@@ -32,7 +32,7 @@ describe('requests per second of one user', () => {
       .toBe(200);
   });
 
-  test('wrong credentials → 401 and not 429, and they do not use up what the user may send', async () => {
+  test('wrong credentials → 401 and not 429, and they do not count against the user’s limit', async () => {
     const { as, owner, api } = await testGateway({ settings: { USER_REQUESTS_PER_SECOND: '1' } });
     const guesses = Array.from({ length: 20 }, () => as({ ...owner, password: 'guess' }).search('x'));
     for (const { status } of await Promise.all(guesses)) expect(status).toBe(401);
@@ -41,7 +41,7 @@ describe('requests per second of one user', () => {
 });
 
 describe('transactions in flight', () => {
-  test('one more than the setting allows → 503 not_processed with Retry-After, no row, and its ID is free', async () => {
+  test('one more than the setting allows → 503 not_processed with Retry-After, nothing stored, and its ID is free', async () => {
     const acquirer = gatedAcquirer();
     const gateway = await testGateway({
       settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_IN_FLIGHT: '1' },
@@ -65,8 +65,8 @@ describe('transactions in flight', () => {
   });
 });
 
-describe('room that is short', () => {
-  test('one organisation has most of it → its further ones get 503 without a row, another’s are accepted; look-ups are all served', async () => {
+describe('scarce capacity', () => {
+  test('one organisation has most of it → its further requests get 503, nothing stored; another’s are accepted; look-ups are all served', async () => {
     const acquirer = gatedAcquirer();
     onTestFailed(() => acquirer.release());
     const gateway = await testGateway({
@@ -101,7 +101,7 @@ describe('room that is short', () => {
     await expect.poll(() => gateway.logged(), PATIENTLY).toContain('"organisation":1,"msg":"overloaded"');
   });
 
-  test('a link that does not answer → another link’s purchases are accepted, of the same organisation too', async () => {
+  test('a link that does not answer → purchases over another link are accepted, also of the same organisation', async () => {
     const silent = { ...gatedAcquirer(), name: 'silent' };
     onTestFailed(() => silent.release());
     const gateway = await testGateway({
@@ -134,7 +134,7 @@ describe('many at once on an idle gateway', () => {
 });
 
 describe('while the gateway shuts down', () => {
-  test('what creates or changes → 503 not_processed; what reads → 503 unavailable; both with Retry-After and their correlation ID', async () => {
+  test('operations that create or change → 503 not_processed; that read → 503 unavailable; both with Retry-After and their correlation ID', async () => {
     const gateway = await testGateway();
     const texts = [
       purchaseText(gateway, 'late-purchase'),
@@ -166,7 +166,7 @@ describe('while the gateway shuts down', () => {
 });
 
 describe('connections', () => {
-  test('more than the setting allows → the longest idle makes room, and one with a request under way never', async () => {
+  test('more than the setting allows → the longest idle one is closed, never one with a request in flight', async () => {
     const acquirer = gatedAcquirer();
     onTestFailed(() => acquirer.release());
     const gateway = await testGateway({

@@ -48,7 +48,7 @@ const seenWith = (test: (seen: Scrape) => boolean) =>
 describe('requests', () => {
   const COUNT = 'tollgate_request_duration_seconds_count';
 
-  test('are counted by operation and status, with how long they took', async () => {
+  test('are counted by operation and status, with their duration', async () => {
     const purchases = { operation: 'createPurchase' };
     const deed = async () => {
       await gateway.api.purchase();
@@ -78,7 +78,7 @@ describe('requests', () => {
   });
 
   // catches(metrics: a client makes no new series with its addresses)
-  test('whatever a client sends as address, method, correlation ID or card type → no new series', async () => {
+  test('any address, method, correlation ID or card type that a client sends → no new series', async () => {
     const series = (seen: Scrape) =>
       new Set(seen.samples.map(({ name, labels }) => JSON.stringify([name, labels])));
     const strange = async () => {
@@ -110,7 +110,7 @@ describe('requests', () => {
 });
 
 describe('seals', () => {
-  test('a user that somebody has put into the database → a broken seal', async () => {
+  test('a user that was inserted into the database → a broken seal', async () => {
     await gateway.sql(
       `INSERT INTO gateway_user (username, organisation_id, merchant_id) VALUES ('thief', 1, 1)`,
     );
@@ -151,7 +151,7 @@ describe('transactions', () => {
   });
 
   // catches(metrics: an acquirer makes no new series with its response codes)
-  test('response codes that no table has → all of them "other"', async () => {
+  test('unknown response codes → all of them "other"', async () => {
     const codes = ['Z1', '§§', 'tollgate"}\n', '4111111111111111'];
     acquirer.nextAnswers(...codes.map((code) => () => answered(code)));
     const deed = () => Promise.all(codes.map(() => gateway.api.purchase({ merchant: 2 })));
@@ -173,7 +173,7 @@ describe('transactions', () => {
     expect(await added(deed, [TOTAL, { ...ours, status: 'unknown' }])).toEqual([1]);
   });
 
-  test('in doubt, a reversal begun and not acknowledged → counted, with the age of the oldest, until it is resolved', async () => {
+  test('in doubt, a reversal not acknowledged → counted, with the age of the oldest, until it is resolved', async () => {
     const ours = { acquirer: 'scripted' };
     await gateway.api.purchase({ merchant: 2 });
     // As a resolver leaves it, far enough ahead that none takes it meanwhile.
@@ -195,7 +195,7 @@ describe('transactions', () => {
   });
 });
 
-describe('the machinery', () => {
+describe('internals', () => {
   test('batches, pools, room and event loop', async () => {
     const deed = () => Promise.all(Array.from({ length: 10 }, () => gateway.api.purchase()));
     const [claimed = 0, batches = 0, recorded] = await added(
@@ -237,7 +237,7 @@ describe('the machinery', () => {
     expect(waiting.sum('tollgate_webhook_endpoints', { state: 'failing' })).toBe(1);
   });
 
-  test('keys: how many, and how old the oldest is that seals; one that a newer one has relieved does not count', async () => {
+  test('keys: their number, and the age of the oldest one in use; a replaced key does not count', async () => {
     const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
     const keys = async () => {
       // Kept for minutes by a gateway that has looked before.
@@ -260,7 +260,7 @@ describe('the machinery', () => {
     }
   });
 
-  test('every figure has the name, type and labels of its metric, none of them about a merchant or customer', async () => {
+  test('every figure has the name, type and labels of its metric, and no label names a merchant or customer', async () => {
     const seen = await look();
     const known = new Map(Object.values(METRICS).map((metric) => [metric.name, metric]));
     expect([...seen.types].filter(([name, type]) => known.get(name)?.kind !== type)).toEqual([]);
@@ -297,7 +297,7 @@ describe('the listener', () => {
   });
 
   // catches(operators’ listener: nobody reads it by a name of their own)
-  test('a page of somebody else’s that gives this machine a name of its own → refused', async () => {
+  test('a foreign page that gives this machine another host name → refused', async () => {
     expect(await status('/metrics', { host: 'attacker.example' })).toBe(421);
     expect(await status('/metrics', { host: 'localhost:1' })).toBe(200);
   });

@@ -38,14 +38,14 @@ describe('outside loopback', () => {
     ['more than it', `Bearer ${TOKEN}x`],
     ['another scheme', `Basic ${TOKEN}`],
     // catches(metrics: outside loopback only for whoever has the token)
-  ])('%s → 401, and no figure', async (_, authorization) => {
+  ])('%s → 401, and no metrics', async (_, authorization) => {
     const { status, text, headers } = await scraped(authorization);
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     expect(text).not.toContain('tollgate_');
     expect(text).not.toContain(TOKEN);
   });
 
-  test('the token → figures over TLS, by any name; a renewed certificate is shown from then on, and its end is among them', async () => {
+  test('the token → metrics over TLS, by any host name; a renewed certificate is used from then on, and a metric has its expiry', async () => {
     const operators = await opened;
     operators?.show({ figures: async () => [{ processes: [[[], 1]] }], certificate: () => renewed });
     const { status, text, certificate: shown } = await scraped(`Bearer ${TOKEN}`);
@@ -83,7 +83,7 @@ describe('settings', () => {
     expect(() => readSettings(environment as Record<string, string>)).toThrow(line);
   });
 
-  test('off → no listener; by default on loopback, and plain', async () => {
+  test('off → no listener; default → on loopback, without TLS', async () => {
     expect(await openOperators(readSettings({ TOLLGATE_CONSOLE_PORT: 'off' }), undefined)).toBeUndefined();
     expect(readSettings({}).console).toEqual({ host: '127.0.0.1', port: 8081, metricsToken: undefined });
     const operators = await openOperators(readSettings({ TOLLGATE_CONSOLE_PORT: '0' }), certificate);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-test('a second purchase on the same connection → begun only when the first was answered', async () => {
+test('a second purchase on the same connection → begun only after the first was answered', async () => {
   const { acquirer, gateway: own } = await gated();
   const { socket, closed } = await connect(own);
   socket.write(purchase(own, 'first') + purchase(own, 'second', { Connection: 'close' }));
@@ -53,13 +53,13 @@ test('a client that resets the connection → its pipelined requests are never b
   expect(own.logged()).not.toContain('"ahead"');
 });
 
-test('behind a request that ends the connection → nothing is begun', async () => {
+test('after a request that ends the connection → nothing is begun', async () => {
   await exchange(gateway, purchase(gateway, 'last', { Connection: 'close' }) + purchase(gateway, 'behind'));
   expect((await gateway.api.search('behind')).body.results).toEqual([]);
   expect(gateway.logged()).not.toContain('"behind"');
 });
 
-test('40 requests ahead → all answered, in order', async () => {
+test('40 pipelined requests → all answered, in order', async () => {
   const ids = Array.from({ length: 40 }, (_, index) => `ahead-${index}`);
   const requests = ids.map((id, index) =>
     purchase(gateway, id, index === 39 ? { Connection: 'close' } : KEEP),
@@ -69,7 +69,7 @@ test('40 requests ahead → all answered, in order', async () => {
   expect(new Set(statusesOf(text))).toEqual(new Set([201]));
 });
 
-test('200 purchases ahead, more than one read holds → all answered, in order, and each is found', async () => {
+test('200 pipelined purchases, more than one read holds → all answered, in order, and each is found', async () => {
   const before = await storedRows(gateway);
   const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`);
   const { socket, closed } = await connect(gateway, { allowHalfOpen: true });
@@ -80,7 +80,7 @@ test('200 purchases ahead, more than one read holds → all answered, in order, 
   expect(await storedRows(gateway)).toBe(before + 200);
 });
 
-test('2,000 requests ahead, thousands in one read → all answered, in order, and others are served meanwhile', async () => {
+test('2,000 pipelined requests, thousands in one read → all answered, in order, and others are served meanwhile', async () => {
   const text = (index: number) => `GET /v1/nowhere HTTP/1.1\r\nHost: a\r\nX-Correlation-Id: ${index}\r\n\r\n`;
   const { socket, received, closed } = await connect(gateway, { allowHalfOpen: true });
   socket.end(Array.from({ length: 2_000 }, (_, index) => text(index)).join(''));
@@ -89,7 +89,7 @@ test('2,000 requests ahead, thousands in one read → all answered, in order, an
   expect(idsOf(await closed)).toEqual(Array.from({ length: 2_000 }, (_, index) => String(index)));
 });
 
-test('a client that has sent everything and closes its side → its answers all the same, then the end', async () => {
+test('a client that has sent everything and closes its side → still gets its answers, then the end', async () => {
   const { acquirer, gateway: own } = await gated();
   const { socket, closed } = await connect(own, { allowHalfOpen: true });
   socket.end(purchase(own, 'half-1') + purchase(own, 'half-2'));
@@ -108,20 +108,20 @@ const wrongBody = () =>
     '{]}',
   );
 
-test('a client that closes its side behind a wrong body → 400, then the end', async () => {
+test('a client that closes its side after a wrong body → 400, then the end', async () => {
   const { socket, closed } = await connect(gateway, { allowHalfOpen: true });
   socket.end(wrongBody());
   expect(statusesOf(await closed)).toEqual([400]);
 });
 
-test('a wrong body in the middle → requests behind it are answered too', async () => {
+test('a wrong body in the middle → later requests are answered too', async () => {
   const wrong = wrongBody();
   const text = await exchange(gateway, wrong + purchase(gateway, 'right', { Connection: 'close' }));
   expect(statusesOf(text)).toEqual([400, 201]);
   expect(idsOf(text)).toEqual(['wrong', 'right']);
 });
 
-test('no host → 400 malformed_request as documented; HTTP/1.0 needs none', async () => {
+test('no host → 400 malformed_request as documented; HTTP/1.0 does not need one', async () => {
   const before = await storedRows(gateway);
   const withoutHost = (text: string) => text.replace('Host: gateway\r\n', '');
   const text = await exchange(gateway, withoutHost(purchase(gateway, 'no-host', { Connection: 'close' })));

@@ -37,11 +37,11 @@ test.each(['ready', 'live'] as const)('probe %s, the gateway serves → yes, exi
   });
 });
 
-test('probe, the gateway listens on every interface → asked on loopback', async () => {
+test('probe, the gateway listens on every interface → probed on loopback', async () => {
   expect(await probe({ host: '0.0.0.0', port }, 'ready', 0)).toBeUndefined();
 });
 
-test('probe, the gateway speaks TLS → asked over TLS, whatever its certificate is for', async () => {
+test('probe, the gateway uses TLS → probed over TLS, whatever name its certificate has', async () => {
   const { certificate, key } = makeCertificate({ of: ['pay.example'] });
   const tls = { TLS_CERTIFICATE: certificate, TLS_KEY: key };
   const secure = await testGateway({ settings: tls });
@@ -49,18 +49,18 @@ test('probe, the gateway speaks TLS → asked over TLS, whatever its certificate
   expect(await run(['probe'], environment)).toMatchObject({ code: 0, stdout: 'The gateway is ready.\n' });
 });
 
-test('probe, nothing listens → no, and why, exit code 1', async () => {
+test('probe, nothing listens → no, with the reason, exit code 1', async () => {
   const ended = await run(['probe', '--json'], { TOLLGATE_PORT: '1' });
   expect(ended).toMatchObject({ code: 1, stderr: '' });
   expect(JSON.parse(ended.stdout)).toEqual({ ready: false, reason: 'nothing listens' });
 });
 
-test('probe, the gateway is not ready → the reason that it gives', async () => {
+test('probe, the gateway is not ready → prints the gateway’s reason', async () => {
   const stopping = await answering(503, { status: 'not ready', reason: 'shutting down' });
   expect(await probe({ host: '127.0.0.1', port: stopping }, 'ready', 0)).toBe('shutting down');
 });
 
-test('probe --within, ready only later → waits until it is', async () => {
+test('probe --within, ready only later → waits until it is ready', async () => {
   const later = await answering(503, { status: 'not ready' });
   const asked = probe({ host: '127.0.0.1', port: later }, 'ready', 60_000);
   const server = servers.at(-1) as Server;

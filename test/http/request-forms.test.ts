@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-describe('behind two purchases that came whole, the first of them at the acquirer', () => {
+describe('after two complete purchases, the first of them at the acquirer', () => {
   type Behind = (held: TestGateway, id: string) => string;
   const behind: Record<string, Behind> = {
     garbage: () => 'garbage\r\n\r\n',
@@ -65,17 +65,20 @@ describe('behind two purchases that came whole, the first of them at the acquire
     ['a body that cannot be read', 400, { itsId: true }],
     ['CONNECT', 405, { itsId: true }],
     ['the last request and surplus bytes', 201, { itsId: true }],
-  ])('%s → they are answered, then it is with %i, and nothing follows', async (name, status, { itsId }) => {
-    const text = (await answers.get(name)) as string;
-    const id = name.replaceAll(' ', '-');
-    expect(statusesOf(text)).toEqual([201, 201, status]);
-    expect(idsOf(text)).toEqual([`${id}-1`, `${id}-2`, ...(itsId ? [`${id}-3`] : [])]);
-    for (const paid of [`${id}-1`, `${id}-2`]) {
-      expect((await held.api.search(paid)).body.results).toHaveLength(1);
-    }
-  });
+  ])(
+    '%s → they are answered, then it is refused with %i, and nothing follows',
+    async (name, status, { itsId }) => {
+      const text = (await answers.get(name)) as string;
+      const id = name.replaceAll(' ', '-');
+      expect(statusesOf(text)).toEqual([201, 201, status]);
+      expect(idsOf(text)).toEqual([`${id}-1`, `${id}-2`, ...(itsId ? [`${id}-3`] : [])]);
+      for (const paid of [`${id}-1`, `${id}-2`]) {
+        expect((await held.api.search(paid)).body.results).toHaveLength(1);
+      }
+    },
+  );
 
-  test('and each refusal has its line in the log', async () => {
+  test('each refusal has its line in the log', async () => {
     await Promise.all(answers.values());
     const refused = requestLines(held).filter((line) => line.status >= 400);
     expect(refused.map((line) => [line.status, line.outcome, line.correlation_id]).toSorted()).toEqual(
@@ -90,7 +93,7 @@ describe('behind two purchases that came whole, the first of them at the acquire
   });
 });
 
-describe('requests in other forms', () => {
+describe('unusual requests', () => {
   test('chunks → accepted; more than 128 KiB of them → 413', async () => {
     const headers = {
       'Content-Type': 'application/json',
@@ -169,7 +172,7 @@ describe('requests in other forms', () => {
     if (code !== '') expect(errorOf(text).error_code).toBe(code);
   });
 
-  test('Upgrade, as clients that would rather speak HTTP/2 send it → ignored', async () => {
+  test('Upgrade, as clients that prefer HTTP/2 send it → ignored', async () => {
     const upgrade = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };
     const { socket, closed } = await connect(gateway);
     socket.write(purchaseText(gateway, 'upgraded', upgrade));
@@ -232,7 +235,7 @@ describe('requests in other forms', () => {
     },
   );
 
-  test('purchase whose client hangs up → finished, found and logged like any other', async () => {
+  test('purchase whose client disconnects → finished, found and logged like any other', async () => {
     const acquirer = gatedAcquirer();
     const held = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '60000' }, acquirers: [acquirer] });
     const { socket, closed } = await connect(held);

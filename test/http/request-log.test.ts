@@ -56,13 +56,13 @@ describe('one log line for each request', () => {
     ['declined', '4100000000000514', 201, 'declined'],
     ['could not be sent', '4200000000000018', 201, 'error'],
     ['unreadable', '4200000000000059', 502, 'acquirer_answer_unreadable'],
-  ])('purchase, %s → its audit and outcome', async (_, pan, status, outcome) => {
+  ])('purchase, %s → has its audit and outcome', async (_, pan, status, outcome) => {
     await gateway.api.purchase({ correlationId: `pan-${outcome}`, pan });
     const [found] = (await gateway.api.search(`pan-${outcome}`)).body.results;
     expect(linesOf(`pan-${outcome}`)).toMatchObject([{ status, outcome, audit: found.audit, user: 'owner' }]);
   });
 
-  test('409 → the audit that holds the correlation ID', async () => {
+  test('409 → has the audit that holds the correlation ID', async () => {
     const { body } = await gateway.api.purchase({ correlationId: 'twice' });
     await gateway.api.purchase({ correlationId: 'twice' });
     expect(linesOf('twice')).toMatchObject([
@@ -71,7 +71,7 @@ describe('one log line for each request', () => {
     ]);
   });
 
-  test('lookup, void and search → the audit that they concern, and the pattern of the address', async () => {
+  test('lookup, void and search → have the audit that they concern, and the pattern of the address', async () => {
     const { body } = await gateway.api.purchase({ correlationId: 'concerned' });
     await gateway.api.call(`/transactions/${body.audit}`, { correlationId: 'lookup' });
     await gateway.api.call('/transactions?merchant_id=1&correlation_id_lookup=concerned', {
@@ -87,7 +87,7 @@ describe('one log line for each request', () => {
     ]);
   });
 
-  test('a made-up correlation ID → the one that was returned', async () => {
+  test('a generated correlation ID → the one that was returned', async () => {
     const { headers } = await gateway.api.call('/transactions/1', { correlationId: null });
     expect(linesOf(headers.get('x-correlation-id') as string)).toHaveLength(1);
   });
@@ -129,12 +129,12 @@ describe('one log line for each request', () => {
         }),
     ],
     ['field_format', 422, (correlationId) => gateway.api.purchase({ amount: '0', correlationId })],
-  ])('refused with %s (%i) → one line that says so', async (outcome, status, provoke) => {
+  ])('refused with %s (%i) → one line with that code', async (outcome, status, provoke) => {
     await provoke(`line-${outcome}`);
     expect(linesOf(`line-${outcome}`)).toMatchObject([{ status, outcome, duration_ms: expect.any(Number) }]);
   });
 
-  test('a user that is not who it says → not named', async () => {
+  test('a user that failed to authenticate → not named', async () => {
     await gateway
       .as({ username: 'owner', password: 'guess' })
       .call('/transactions/1', { correlationId: 'guess' });
@@ -142,7 +142,7 @@ describe('one log line for each request', () => {
   });
 });
 
-test('no line has a field that is not on the list, and none holds a card number, a CVV, a secret or a body', async () => {
+test('no line has an unlisted field, and none holds a card number, a CVV, a secret or a body', async () => {
   const cvv = '9517';
   const pans = [
     '4111111111111111',
@@ -170,7 +170,7 @@ test('no line has a field that is not on the list, and none holds a card number,
   expect(logged).not.toContain(Buffer.from(`${username}:${password}`).toString('base64'));
 });
 
-describe('a line that is put together', () => {
+describe('a line built by hand', () => {
   const written = (level: string, request: Partial<LoggedRequest>): string[] => {
     const lines: string[] = [];
     const log = pino({ level }, { write: (line: string) => void lines.push(line) });
@@ -180,7 +180,7 @@ describe('a line that is put together', () => {
   };
 
   test.each(['"', '\\', '\n{"level":"error"}', '\u0000', '\ud800', '\u2028', 'é', '€', ''])(
-    'a member with %j → one line of JSON that says it',
+    'a member with %j → one line of JSON with that value',
     (text) => {
       const [line = '', ...others] = written('info', { correlationId: text, user: text, outcome: text });
       expect(others).toEqual([]);
@@ -189,7 +189,7 @@ describe('a line that is put together', () => {
     },
   );
 
-  test('nothing but warnings is logged → no line', () => {
+  test('log level warn → no line', () => {
     expect(written('warn', {})).toEqual([]);
   });
 });

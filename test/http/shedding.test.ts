@@ -50,7 +50,7 @@ async function pass(ms: number): Promise<void> {
   await sleep(20);
 }
 
-test('shed while many that were accepted wait for their turn → answered before they are begun', () => {
+test('shed while many accepted requests wait for their turn → answered before those are begun', () => {
   const turns = new Turns(() => ({ epoch: 0, toldAbsent: 0 }));
   const { answered, take } = shed();
   const begun: string[] = [];
@@ -66,7 +66,7 @@ test('shed while many that were accepted wait for their turn → answered before
   expect({ begun, answered }).toEqual({ begun: ['a1'], answered: ['503 a4'] });
 });
 
-test('more than their share of the time → the rest waits for it, in turns over tenants, and all are answered', async () => {
+test('more than their share of the time → the rest waits, in turns over tenants, and all are answered', async () => {
   const { answered, take } = shed();
   for (let one = 1; one <= MANY; one += 1) take(1, `a${one}`);
   take(2, 'b1');
@@ -85,7 +85,7 @@ test('more than their share of the time → the rest waits for it, in turns over
   expect(answered.at(-1)).toBe('503 a later one');
 });
 
-test('another tenant is there → less time for who is shed than for a tenant that is alone', async () => {
+test('another tenant is active → less time for shed requests than for a tenant that is alone', async () => {
   const answeredWithin = async (ms: number, others: readonly number[]) => {
     const { answered, take, shedding } = shed();
     for (const tenant of [1, ...others]) shedding.noteRequest(tenant);
@@ -100,7 +100,7 @@ test('another tenant is there → less time for who is shed than for a tenant th
   expect(await answeredWithin(20, [2])).toBeLessThan(await answeredWithin(20, []));
 });
 
-test('one whose client has hung up meanwhile → is not answered, and the next one is', async () => {
+test('a shed request whose client has disconnected → not answered, the next one is', async () => {
   const { answered, take } = shed();
   for (let one = 1; one <= MANY; one += 1) take(1, `a${one}`);
   take(1, 'gone').destroyed = true;

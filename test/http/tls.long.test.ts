@@ -83,9 +83,12 @@ describe('handshakes', () => {
     ['HTTP/2 only', { ALPNProtocols: ['h2'] }, /^refused: ERR_SSL_\w*NO_APPLICATION_PROTOCOL$/],
     ['a certificate that it does not trust', { ca: makeCertificate().certificate }, /^refused: /],
     // catches(TLS: no version before 1.2)
-  ])('it speaks TLS 1.2 with forward secrecy, and nothing less: %s', async (_, options, outcome) => {
-    expect(await handshake(options)).toMatch(outcome);
-  });
+  ])(
+    'the listener accepts TLS 1.2 with forward secrecy, and nothing less: %s',
+    async (_, options, outcome) => {
+      expect(await handshake(options)).toMatch(outcome);
+    },
+  );
 
   // catches(TLS: a client cannot ask for one handshake after the other)
   test('TLS 1.2, a client that asks for another handshake → refused, and the gateway goes on', async () => {
@@ -98,7 +101,7 @@ describe('handshakes', () => {
     expect((await gateway.api.search('x')).status).toBe(200);
   });
 
-  test('a request without TLS → no answer, the end of the connection, and a line in the log', async () => {
+  test('a request without TLS → no answer, the connection is closed, and a line in the log', async () => {
     const socket = plainConnection();
     socket.end(requestText(gateway, 'GET /v1/transactions/1'));
     let answered = '';
@@ -136,7 +139,7 @@ describe('handshakes', () => {
     await failedHandshake('ERR_TLS_HANDSHAKE_TIMEOUT');
   });
 
-  test('random bytes → the end of the connection, and nothing of them in the log', async () => {
+  test('random bytes → the connection is closed, and none of the bytes are in the log', async () => {
     const socket = plainConnection();
     socket.end(Buffer.from(`8d3fa1c0fe007711${'41'.repeat(300)}`, 'hex')).resume();
     await closed(socket);
@@ -158,7 +161,7 @@ describe('what holds without TLS holds with it', () => {
     ],
     ['a header of 20 kB', `${HEAD}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
   ])(
-    '%s → its error, its correlation ID if that can be told, and the end of the connection',
+    '%s → its error, its correlation ID if known, and the connection is closed',
     async (_, bytes, status, code) => {
       const text = await exchange(gateway, bytes);
       expect(statusesOf(text)).toEqual([status]);
@@ -173,13 +176,13 @@ describe('what holds without TLS holds with it', () => {
     ['no byte at all', undefined, () => ''],
     ['half of the headers', undefined, () => requestText(gateway, 'GET /v1/transactions/1').slice(0, 60)],
     ['half of a body', 'half', () => purchaseText(gateway, 'half').slice(0, -10)],
-  ])('%s → 408 and the end of the connection', async (_, id, text) => {
+  ])('%s → 408, and the connection is closed', async (_, id, text) => {
     const received = await exchange(gateway, text());
     expect(statusesOf(received)).toEqual([408]);
     expect(idsOf(received)).toEqual(id === undefined ? [] : [id]);
   });
 
-  test('100 purchases ahead, and the client closes its side → all answered, in order, then the end', async () => {
+  test('100 pipelined purchases, and the client closes its side → all answered, in order, then the end', async () => {
     const before = await storedRows(gateway);
     const ids = Array.from({ length: 100 }, (_, index) => `ahead-${index}`);
     const { socket, closed } = await connect(gateway, { allowHalfOpen: true });
@@ -208,7 +211,7 @@ describe('what holds without TLS holds with it', () => {
     expect((await gateway.api.search('half-body')).body).toEqual({ results: [] });
   });
 
-  test('a client that resets the connection while the acquirer works → its pipelined requests are never begun', async () => {
+  test('a client that resets the connection while the acquirer is asked → its pipelined requests are never begun', async () => {
     const acquirer = gatedAcquirer();
     const gated = await testGateway({
       settings: { ...TLS, ACQUIRER_DEADLINE_MS: '60000' },
@@ -229,7 +232,7 @@ describe('what holds without TLS holds with it', () => {
     expect(gated.logged()).not.toContain('"ahead"');
   });
 
-  test('a client that does not read its answers → cut off', async () => {
+  test('a client that does not read its answers → disconnected', async () => {
     const { socket, closed } = await connect(gateway);
     socket.pause();
     // More than the buffers of both sides hold.
@@ -245,9 +248,9 @@ describe('what holds without TLS holds with it', () => {
   });
 });
 
-describe('crowds', () => {
+describe('many connections', () => {
   // catches(TLS: connections count after their handshake, too)
-  test('more connections than there may be → the idle ones make room', async () => {
+  test('more connections than allowed → idle ones are closed', async () => {
     const small = await testGateway({ settings: { ...TLS, MAX_CONNECTIONS: '5' } });
     const idle = await Promise.all(Array.from({ length: 5 }, () => connect(small)));
     const { socket, closed } = await connect(small);
@@ -259,7 +262,7 @@ describe('crowds', () => {
   });
 
   // catches(TLS: handshakes under way are bounded)
-  test('thousands that begin a handshake and stop → the oldest are cut off, and clients that finish are served', async () => {
+  test('thousands that begin a handshake and stop → the oldest are closed, and clients that finish are served', async () => {
     const crowd: net.Socket[] = [];
     // No more at once than the system keeps for the gateway: it would give it the rest later, and then who is served would be the oldest.
     while (crowd.length < CROWD) {
@@ -277,7 +280,7 @@ describe('crowds', () => {
     expect((await gateway.api.purchase()).status).toBe(201);
   });
 
-  test('a gateway that stops while a handshake is under way → does not wait for it', async () => {
+  test('a gateway that stops during a handshake → does not wait for it', async () => {
     const stopping = await testGateway({ settings: TLS });
     const { hostname, port } = new URL(stopping.baseUrl);
     const socket = net.connect(Number(port), hostname).on('error', () => {});

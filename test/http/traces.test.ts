@@ -80,7 +80,7 @@ describe('the log', () => {
     ['cut short', (trace: string) => `00-${trace}`, false],
     ['twice', (trace: string, span: string) => `00-${trace}-${span}-01, 00-${trace}-${span}-01`, false],
     // catches(traces: a malformed header is ignored)
-  ])('traceparent %s → taken: %s', async (_, header, taken) => {
+  ])('traceparent %s → accepted: %s', async (_, header, taken) => {
     const traceId = newId(16);
     expect((await purchaseWith(header(traceId, newId(8)))).status).toBe(201);
     expect(linesOf(traceId).length).toBe(taken ? 1 : 0);
@@ -106,7 +106,7 @@ describe('the log', () => {
 });
 
 describe('spans', () => {
-  test('a sampled purchase → the request below its parent, and in it claim, acquirer and record, in the shape of the protocol', async () => {
+  test('a sampled purchase → the request span under its parent, with claim, acquirer and record inside, in the format of the protocol', async () => {
     const [traceId, parentId] = [newId(16), newId(8)];
     await purchaseWith(`00-${traceId}-${parentId}-01`);
     const spans = await spansOf(traceId, 4);
@@ -153,7 +153,7 @@ describe('spans', () => {
   });
 
   // catches(traces: only requests whose client wants it are sent)
-  test('one that fails is an error; a look-up is one span; one that is not sampled is none; and there is no card in any', async () => {
+  test('a failed request is an error; a look-up is one span; an unsampled request has none; no span has a card number', async () => {
     const [failing, looking, unsampled] = [newId(16), newId(16), newId(16)];
     await purchaseWith(`00-${unsampled}-${newId(8)}-00`);
     const pan = cardWithFault('05');
@@ -169,7 +169,7 @@ describe('spans', () => {
   });
 
   // catches(traces: a malformed header is ignored)
-  test('a collector that refuses or is away → dropped and counted, told once; payments go on; back again → taken, told once', async () => {
+  test('a collector that refuses or is away → spans are dropped and counted, logged once; payments go on; back → sent again, logged once', async () => {
     const said = (msg: string) => logLines(gateway).filter((line) => line.msg === msg).length;
     const dropped = async () => (await scrape(gateway.operatorsUrl)).sum('tollgate_spans_dropped_total') ?? 0;
     answers = 503;

@@ -34,7 +34,7 @@ async function allBegun(begun: readonly string[], count: number): Promise<void> 
   while (begun.length < count) await nextTurn();
 }
 
-test('one tenant with many, another that comes later with one → the one is begun next', async () => {
+test('one tenant with many requests, another that comes later with one → the later one is next', async () => {
   const { begun, take } = takenBy(new Turns(() => LONG_AGO));
   for (const label of ['a1', 'a2', 'a3', 'a4']) take(1, label);
   take(2, 'b1');
@@ -52,7 +52,7 @@ test('a large body → counts as several turns', async () => {
   expect(begun).toEqual(['a1', 'a2', 'b1', 'b2', 'b3', 'a3', 'b4']);
 });
 
-test('one whose client has hung up meanwhile → is not begun', async () => {
+test('a request whose client has disconnected meanwhile → not begun', async () => {
   const { begun, take } = takenBy(new Turns(() => LONG_AGO));
   take(1, 'a1');
   take(1, 'a2').response.destroyed = true;
@@ -62,7 +62,7 @@ test('one whose client has hung up meanwhile → is not begun', async () => {
   expect(begun).toEqual(['a1', 'a3']);
 });
 
-test('one that was held → tells when it was received', async () => {
+test('a request that was queued → knows when it was received', async () => {
   let now = { epoch: 1, toldAbsent: 5 };
   const { begun, take } = takenBy(new Turns(() => now));
   const first = take(1, 'a1');

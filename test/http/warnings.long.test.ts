@@ -25,12 +25,12 @@ async function warningsWith(msg: string, members: Json = {}): Promise<Json[]> {
 
 const sum = (lines: readonly Json[]) => lines.reduce((total, { count }) => total + count, 0);
 
-describe('answers that failed', () => {
+describe('failed responses', () => {
   test.each([
     [502, 'acquirer_answer_unreadable', '4200000000000059'],
     [504, 'acquirer_timeout', '4200000000000026'],
   ])(
-    'many %i at once → counted, in far fewer lines, with the first of them',
+    'many %i at once → counted, in far fewer lines, beginning with the first',
     async (status, outcome, pan) => {
       const MANY = 40;
       const answers = await Promise.all(Array.from({ length: MANY }, () => gateway.api.purchase({ pan })));
@@ -68,7 +68,7 @@ describe('answers that failed', () => {
     });
   });
 
-  test('answers that are the client’s own fault → no such warning', async () => {
+  test('responses that are the client’s own fault → no such warning', async () => {
     await gateway.api.purchase({ amount: '0', correlationId: 'own-fault' });
     await gateway.api.lookUp(2_147_483_647);
     await warningsWith('failed answers');
@@ -80,7 +80,7 @@ describe('failed log-ins', () => {
   const tried = (username: string, password = 'wrong-password') =>
     gateway.as({ username, password }).call('/transactions/1');
 
-  test('a wrong secret → the user name and the address, never the secret', async () => {
+  test('a wrong secret → the log has the user name and the address, never the secret', async () => {
     await tried('owner', 'hunter2-hunter2');
     const [line] = await warningsWith('failed log-in', { username: 'owner' });
     expect(line).toMatchObject({
@@ -91,7 +91,7 @@ describe('failed log-ins', () => {
     expect(gateway.logged()).not.toContain('hunter2');
   });
 
-  test('no credentials → the address alone', async () => {
+  test('no credentials → the log has the address alone', async () => {
     await client(gateway.baseUrl).call('/transactions/1');
     const lines = await vi.waitUntil(async () => {
       const told = (await warningsWith('failed log-in')).filter((line) => line.username === undefined);
@@ -107,13 +107,13 @@ describe('failed log-ins', () => {
     ['a text without end', 'x'.repeat(5_000), '(no possible user name)'],
     ['what may be a secret', 'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4', '(perhaps a secret)'],
     ['nothing', '', '(empty)'],
-  ])('%s as the user name → shown only as far as it is safe', async (_, username, shown) => {
+  ])('%s as the user name → logged only as far as it is safe', async (_, username, shown) => {
     await tried(username);
     expect(await warningsWith('failed log-in', { username: shown })).not.toHaveLength(0);
     if (username.length > 10) expect(gateway.logged()).not.toContain(username.slice(0, 20));
   });
 
-  test('hundreds of user names within moments → a bounded number of lines, and a count of the rest', async () => {
+  test('hundreds of user names within moments → a bounded number of lines, and a count of the others', async () => {
     const MANY = 300;
     const before = logLines(gateway).length;
     const beganMs = performance.now();

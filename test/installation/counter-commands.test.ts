@@ -50,7 +50,7 @@ function advance(hours: number, more: { times?: number; ahead?: number } = {}): 
 
 const movedBy = ({ moved }: Guarded) => moved.map(({ fromAudit, toAudit }) => toAudit - fromAudit);
 
-test('a backup of an hour ago → a million, and ten times the average of an organisation, at least 20 a second', async () => {
+test('a backup from an hour ago → moved ahead by a million, and by ten times an organisation’s average rate, at least 20 a second', async () => {
   const [busy = 0, quiet = 0] = movedBy(await advance(1));
   // A hundred thousand a day on average, of days that began a little before they were stored.
   expect(busy).toBeGreaterThanOrEqual(1_000_000 + (10 * 100_000) / 24 - 100);
@@ -59,7 +59,7 @@ test('a backup of an hour ago → a million, and ten times the average of an org
   expect(quiet).toBeLessThan(1_000_000 + 72_000 + 20_000);
 });
 
-test('brought back later, or again → further each time than what may have been used in between', async () => {
+test('restored later, or again → moved further each time than could have been used meanwhile', async () => {
   const [[earlier = 0], [later = 0], [again = 0]] = [
     movedBy(await advance(1)),
     movedBy(await advance(2)),
@@ -70,7 +70,7 @@ test('brought back later, or again → further each time than what may have been
 });
 
 // catches(counters: STANs move past what was leased)
-test('STANs → past what was leased, also of terminals that had none yet, and what lies between is not used for a day', async () => {
+test('STANs → past everything leased, also for terminals that had none yet; the gap is not used for a day', async () => {
   const { terminals } = await advance(0);
   expect(terminals).toBe(2);
   const of = (terminal: string) =>
@@ -86,7 +86,7 @@ test('STANs → past what was leased, also of terminals that had none yet, and w
 });
 
 // catches(counters: no STAN that may have been used is used for a day)
-test('STANs of a terminal that comes round → none of those that may have been used since the backup', async () => {
+test('STANs of a terminal that comes round → none that may have been used since the backup', async () => {
   // Nothing that it was given before the backup counts any more.
   await client.query(`INSERT INTO stan_counter (terminal, leased) VALUES ('FAR', 950000)`);
   await advance(0);
@@ -99,7 +99,7 @@ test('STANs of a terminal that comes round → none of those that may have been 
 
 // catches(counters: what can still be decided gets a version that nobody has seen)
 // catches(counters: events get positions that no reader knows)
-test('events → later positions, and versions that nobody has seen', async () => {
+test('events → later positions, and versions that no client has seen', async () => {
   const position = async () =>
     Number((await one<{ position: string }>('SELECT position FROM event_sequencer')).position);
   const versions = async () =>
@@ -122,7 +122,7 @@ test('events → later positions, and versions that nobody has seen', async () =
   expect(await versions()).toEqual([customer + 1_000, inDoubt + 1_000, decided]);
 });
 
-test('for a person → what has moved and what lives again; in the journal, too', async () => {
+test('output for a person → what has moved and what is valid again; the journal has it too', async () => {
   const printed = await text('counters advance --taken 2026-11-15T12:00:00Z --ahead 7');
   expect(printed).toMatch(/^Organisation 1: the next audit is \d+ \(was \d+\)/m);
   expect(printed).toMatch(/^0 users can log in/m);
@@ -130,7 +130,7 @@ test('for a person → what has moved and what lives again; in the journal, too'
 });
 
 // catches(counters: none moves past its end)
-test('more than there are audits left → refused, and nothing has moved', async () => {
+test('more than the remaining audits → refused, and nothing has moved', async () => {
   const next = () => one('SELECT next_audit FROM organisation ORDER BY id LIMIT 1');
   const before = await next();
   expect(await refusal('counters advance --taken 1999-01-01')).toMatch(
@@ -145,7 +145,7 @@ test('more than there are audits left → refused, and nothing has moved', async
 });
 
 // catches(counters: not while a gateway works on the database)
-test('while a gateway works on the database → refused', async () => {
+test('while a gateway uses the database → refused', async () => {
   await client.query('INSERT INTO process DEFAULT VALUES');
   expect(await refusal('counters advance --taken 2026-11-15')).toMatch(
     /^1 processes of the gateway work on this database/,

@@ -10,7 +10,7 @@ import {
 import { charged, codeOf, complaints, expectSilence, openBoth } from './open-host.js';
 
 describe('test cards', () => {
-  test('43: the payment is approved, refund, completion and void are answered with the code', async () => {
+  test('43: the payment is approved; refund, completion and void are answered with the code', async () => {
     const { host, client } = await openBoth();
     const card = { 2: cardAnsweredLaterWith('51') };
     const purchase = payment('0200', card);
@@ -26,7 +26,7 @@ describe('test cards', () => {
     expect(complaints(host)).toEqual([]);
   });
 
-  test('44 with a lost request: the completion is lost once, and its repetition is booked', async () => {
+  test('44 with a lost request: the completion is lost once, its repetition is booked', async () => {
     const { host, client } = await openBoth();
     const preauthorisation = payment('0100', { 2: cardWithFaultLater('02') });
     const authorisation = (await client.ask(preauthorisation))?.fields.get(38);
@@ -38,7 +38,7 @@ describe('test cards', () => {
     expect(charged(host)).toEqual(['1995 charged']);
   });
 
-  test('44 with a lost answer: the refund is booked, and its reversal is served', async () => {
+  test('44 with a lost answer: the refund is booked, its reversal accepted', async () => {
     const { host, client } = await openBoth();
     const purchase = payment('0200', { 2: cardWithFaultLater('03') });
     await client.ask(purchase);
@@ -50,7 +50,7 @@ describe('test cards', () => {
     expect(charged(host)).toEqual(['1995 charged']);
   });
 
-  test('42 with a lost answer: the payment is booked, its reversal is served', async () => {
+  test('42 with a lost answer: the payment is booked, its reversal accepted', async () => {
     const { host, client } = await openBoth();
     const purchase = payment('0200', { 2: LOST_ANSWER_CARD });
     client.send(purchase);
@@ -60,7 +60,7 @@ describe('test cards', () => {
     expect(charged(host)).toEqual([]);
   });
 
-  test('10 approves half of the amount, which its reversal takes back', async () => {
+  test('10 approves half of the amount, and its reversal releases it', async () => {
     const { host, client } = await openBoth();
     const purchase = payment('0200', { 2: cardAnsweredWith('10') });
     const answer = await client.ask(purchase);
@@ -72,7 +72,7 @@ describe('test cards', () => {
 });
 
 describe('books', () => {
-  test('a payment with all that followed → charged, refunded and reversed to the cent', async () => {
+  test('a payment with all that followed → charged, refunded and reversed, exact to the cent', async () => {
     const { host, client } = await openBoth();
     const preauthorisation = payment('0100');
     const authorisation = (await client.ask(preauthorisation))?.fields.get(38);
@@ -129,13 +129,13 @@ describe('books', () => {
     expect(charged(host)).toEqual(['1995 charged', '-500 charged', '1995 charged']);
   });
 
-  test('a field that is missing → 30, recorded', async () => {
+  test('a missing field → 30, recorded', async () => {
     const { host, client } = await openBoth();
     expect(codeOf(await client.ask(payment('0200', { 22: undefined, 49: undefined })))).toBe('30');
     expect(host.books.complaints).toMatchObject([{ what: 'field missing', detail: '22, 49' }]);
   });
 
-  test('an advice that its repetition has overtaken → acknowledged, and nothing to complain of', async () => {
+  test('an advice that its repetition has overtaken → acknowledged, no complaint', async () => {
     const { host, client } = await openBoth();
     const purchase = payment('0200');
     await client.ask(purchase);
@@ -145,7 +145,7 @@ describe('books', () => {
     expect(complaints(host)).toEqual([]);
   });
 
-  test('an advice sent again without saying so → acknowledged, recorded', async () => {
+  test('an advice sent again without the repeat MTI → acknowledged, recorded', async () => {
     const { host, client } = await openBoth();
     const purchase = payment('0200');
     await client.ask(purchase);

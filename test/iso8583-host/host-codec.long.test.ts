@@ -52,7 +52,7 @@ describe('pyiso8583', () => {
     }
   };
 
-  test('every short message of the corpus cut short or with a byte too many is unreadable', () => {
+  test('every short message of the corpus, cut short or with an extra byte, is unreadable', () => {
     const readable: string[] = [];
     for (const { dialect, hex } of SHORT) {
       const whole = Buffer.from(hex, 'hex');
@@ -65,7 +65,7 @@ describe('pyiso8583', () => {
     expect(readable).toEqual([]);
   });
 
-  test('a message that can be read is packed to the bytes it was read from, whichever bit was changed', () => {
+  test('a readable message is packed to the bytes it was read from, whichever bit was changed', () => {
     let readable = 0;
     const different: string[] = [];
     for (const { dialect, hex } of SHORT) {
@@ -84,7 +84,7 @@ describe('pyiso8583', () => {
   });
 });
 
-describe('by hand from the table', () => {
+describe('expected bytes worked out from the table', () => {
   test('as2805: digits in BCD with zeros on the left, lengths in BCD, texts in ASCII, the bitmap in bytes', () => {
     // 0210, fields 2 (15 digits), 22 (three digits), 39 and 44 (three characters).
     const hex = ['0210', '4000040002100000', '15', '0378282246310005', '0012', '3035', '03', '414243'];
@@ -92,13 +92,13 @@ describe('by hand from the table', () => {
     expect(inHex(pack(AS2805, answer))).toBe(hex.join(''));
   });
 
-  test('as2805: a field past 64 brings the second bitmap, a text is filled up with spaces', () => {
+  test('as2805: a field past 64 adds the second bitmap, a text is padded with spaces', () => {
     // 0800, fields 41 and 70.
     const hex = ['0800', '8000000000800000', '0400000000000000', '5431202020202020', '0301'];
     expect(inHex(pack(AS2805, message('0800', { 41: 'T1', 70: '301' })))).toBe(hex.join(''));
   });
 
-  test('ascii87: everything in characters, bitmap and bytes in hexadecimal digits', () => {
+  test('ascii87: everything in characters, bitmap and bytes as hexadecimal digits', () => {
     const text = '0210' + '4000000002000001' + '15' + '378282246310005' + '05' + '0123456789ABCDEF';
     const answer = message('0210', { 2: '378282246310005', 39: '05', 64: '0123456789ABCDEF' });
     expect(pack(ASCII87, answer).toString('latin1')).toBe(text);
@@ -124,7 +124,7 @@ describe('by hand from the table', () => {
 describe('framing', () => {
   const body = pack(AS2805, message('0800', { 11: '000001', 70: '301' }));
 
-  test.each([AS2805, ASCII87])('$name: messages are found again, however they are cut', (dialect) => {
+  test.each([AS2805, ASCII87])('$name: messages are recognised, however they are cut', (dialect) => {
     const stream = Buffer.concat([body, body, body].map((one) => framed(dialect, one)));
     for (let size = 1; size <= stream.length; size += 1) {
       const reader = new FrameReader(dialect);
@@ -136,7 +136,7 @@ describe('framing', () => {
     }
   });
 
-  test('two bytes, or four digits, that do not count themselves', () => {
+  test('two bytes, or four digits, that do not include themselves', () => {
     const long = Buffer.alloc(300, 0x41);
     expect(inHex(framed(AS2805, long).subarray(0, 3))).toBe('012c41');
     expect(framed(ASCII87, long).toString('latin1', 0, 5)).toBe('0300A');

@@ -48,14 +48,14 @@ describe.each([AS2805, ASCII87])('faults in $name', (dialect) => {
     expect(await client.next()).toEqual(first);
   });
 
-  test('out of order → the answer to the next purchase comes first', async () => {
+  test('out of order → the next purchase is answered first', async () => {
     const { client, asked } = await purchaseMeets('out of order');
     const second = payment('0200');
     expect(stanOf(await client.ask(second))).toBe(stanOf(second));
     expect(stanOf(await client.next())).toBe(stanOf(asked));
   });
 
-  test('slow completion and slow void, repeated meanwhile → done once, and nothing to complain of', async () => {
+  test('slow completion and slow void, repeated meanwhile → done once, no complaint', async () => {
     const { host, client } = await openBoth(dialect);
     const held = payment('0100');
     const authorisation = (await client.ask(held))?.fields.get(38);
@@ -78,20 +78,20 @@ describe.each([AS2805, ASCII87])('faults in $name', (dialect) => {
     expect(charged(host)).toEqual(['1995 charged']);
   });
 
-  test('stray answer → one to nobody, then the right one', async () => {
+  test('stray answer → an answer to no request, then the right one', async () => {
     const { client, asked } = await purchaseMeets('stray answer');
     expect(stanOf(await client.next())).toBe('999999');
     expect(stanOf(await client.next())).toBe(stanOf(asked));
   });
 
-  test('byte by byte → whole in the end, and what follows stands behind it', async () => {
+  test('byte by byte → complete in the end, and what follows comes after it', async () => {
     const { client, asked } = await purchaseMeets('byte by byte');
     expect(stanOf(await client.next())).toBe(stanOf(asked));
     await expectSilence(client);
   });
 
   test.each(['unreadable answer', 'impossible length', 'cut answer', 'closes after approving'] as const)(
-    '%s → booked, and no answer that can be read',
+    '%s → booked, with an unreadable answer',
     async (fault) => {
       const { host, client } = await purchaseMeets(fault);
       expect(await client.next()).toBeUndefined();
@@ -99,7 +99,7 @@ describe.each([AS2805, ASCII87])('faults in $name', (dialect) => {
     },
   );
 
-  test('closes → nothing booked, and the connection ends', async () => {
+  test('closed connection → nothing booked', async () => {
     const { host, client } = await purchaseMeets('closes');
     expect(await client.next()).toBeUndefined();
     expect(charged(host)).toEqual([]);
@@ -107,18 +107,15 @@ describe.each([AS2805, ASCII87])('faults in $name', (dialect) => {
 });
 
 describe('MAC', () => {
-  test.each([AS2805, ASCII87])(
-    '$name: with keys, requests and answers carry MACs that are right',
-    async (dialect) => {
-      const { host, client } = await openBoth(dialect, KEYS);
-      const answer = await client.ask(payment('0200'));
-      expect(answer?.fields.get(64)).toMatch(/^[0-9A-F]{16}$/);
-      expect(codeOf(await client.ask(following(dialect.reversal, payment('0200'))))).toBe('25');
-      expect(complaints(host)).toEqual([]);
-    },
-  );
+  test.each([AS2805, ASCII87])('$name: with keys, requests and answers carry valid MACs', async (dialect) => {
+    const { host, client } = await openBoth(dialect, KEYS);
+    const answer = await client.ask(payment('0200'));
+    expect(answer?.fields.get(64)).toMatch(/^[0-9A-F]{16}$/);
+    expect(codeOf(await client.ask(following(dialect.reversal, payment('0200'))))).toBe('25');
+    expect(complaints(host)).toEqual([]);
+  });
 
-  test('a sign-on with another key → recorded, and closed', async () => {
+  test('a sign-on with another key → recorded, connection closed', async () => {
     const { host } = await openBoth(AS2805, KEYS);
     const stranger = await IsoClient.connect({
       port: host.port,
@@ -128,7 +125,7 @@ describe('MAC', () => {
     expect(complaints(host)).toEqual(['wrong MAC']);
   });
 
-  test('a purchase without a MAC → recorded, closed, nothing booked', async () => {
+  test('a purchase without a MAC → recorded, connection closed, nothing booked', async () => {
     const { host } = await openBoth(AS2805, KEYS);
     const client = await signedOn({ port: host.port });
     expect(await client.ask(payment('0200'))).toBeUndefined();
@@ -136,7 +133,7 @@ describe('MAC', () => {
     expect(charged(host)).toEqual([]);
   });
 
-  test('wrong MAC → booked, and the client closes', async () => {
+  test('wrong MAC → booked, and the client closes the connection', async () => {
     const { host, client } = await openBoth(AS2805, KEYS);
     host.rules.add({ fault: 'wrong MAC', times: 1 });
     expect(await client.ask(payment('0200'))).toBeUndefined();

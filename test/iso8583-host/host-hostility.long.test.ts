@@ -32,7 +32,7 @@ const numbersOf = (host: Host) => [...host.connections].map(({ number }) => numb
 const again = (first: Message): Message => ({ ...first, mti: first.mti.replace(/0$/, '1') });
 const about = (answer: Message | undefined) => [answer?.mti, answer?.fields.get(41), stanOf(answer)];
 
-test('an unseen reversal, remembered → the payment that comes later is not charged', async () => {
+test('an unseen reversal, remembered → the late payment is not charged', async () => {
   const { host, client } = await openBoth();
   const purchase = payment('0200');
   expect(codeOf(await client.ask(following('0420', purchase)))).toBe('25');
@@ -40,7 +40,7 @@ test('an unseen reversal, remembered → the payment that comes later is not cha
   expect(charged(host)).toEqual([]);
 });
 
-test('an unseen reversal, forgotten → the payment that comes later is charged, and reversed by the next reversal', async () => {
+test('an unseen reversal, forgotten → the late payment is charged, and reversed by the next reversal', async () => {
   const { host, client } = await openBoth();
   host.set({ unseenReversals: 'forgotten' });
   const purchase = payment('0200');
@@ -55,7 +55,7 @@ test('an unseen reversal, forgotten → the payment that comes later is charged,
   expect(complaints(host)).toEqual([]);
 });
 
-test('a refund whose reversal was forgotten → another refund is refused, and nobody but the host is to blame', async () => {
+test('a refund whose reversal was forgotten → another refund is refused; the complaint is about the host only', async () => {
   const { host, client } = await openBoth();
   host.set({ unseenReversals: 'forgotten' });
   const purchase = payment('0200');
@@ -72,7 +72,7 @@ test('a refund whose reversal was forgotten → another refund is refused, and n
   expect(complaints(host)).toHaveLength(1);
 });
 
-test('one unseen reversal forgotten by a rule → only that payment is charged', async () => {
+test('one unseen reversal forgotten because of a rule → only that payment is charged', async () => {
   const { host, client } = await openBoth();
   host.rules.add({ kind: 'reversal', code: '25', times: 1 });
   const [forgotten, remembered] = [payment('0200'), payment('0200', { 4: '000000000700' })];
@@ -81,7 +81,7 @@ test('one unseen reversal forgotten by a rule → only that payment is charged',
   expect(charged(host)).toEqual(['1995 charged']);
 });
 
-test('killed after it forgot a reversal → it does not know of it afterwards', async () => {
+test('killed after it forgot a reversal → still does not know it', async () => {
   const host = await HostProcess.start({ ledgerPath: newLedgerPath() });
   onTestFinished(() => host.kill());
   await host.set({ unseenReversals: 'forgotten' });
@@ -93,7 +93,7 @@ test('killed after it forgot a reversal → it does not know of it afterwards', 
   expect(Object.values(await host.positions())).toEqual(['1995 charged']);
 });
 
-test('a connection whose reads stand still → the other one is served; then it is read, in order', async () => {
+test('a connection whose reads are stalled → the other one is served; later it is read, in order', async () => {
   const { host, first, second } = await openTwo();
   const [, number = 0] = numbersOf(host);
   expect(host.stall({ of: 'reads', connections: [number] })).toEqual([number]);
@@ -108,7 +108,7 @@ test('a connection whose reads stand still → the other one is served; then it 
   expect(charged(host)).toEqual(['1995 charged', '1995 charged']);
 });
 
-test('the story of a stalled payment: reversed over the other connection, forgotten, then read and charged', async () => {
+test('a stalled payment: reversed over the other connection, the reversal forgotten, then read and charged', async () => {
   const { host, first, second } = await openTwo();
   host.set({ unseenReversals: 'forgotten' });
   host.stall({ of: 'reads', connections: 'all but one' });
@@ -120,7 +120,7 @@ test('the story of a stalled payment: reversed over the other connection, forgot
   expect(charged(host)).toEqual(['1995 charged']);
 });
 
-test('a stalled payment whose client is gone → read and charged all the same', async () => {
+test('a stalled payment whose client is gone → still read and charged', async () => {
   const { host, first, second } = await openTwo();
   host.stall({ of: 'reads', connections: 'all but one' });
   second.send(payment('0200'));
@@ -133,7 +133,7 @@ test('a stalled payment whose client is gone → read and charged all the same',
   expect(charged(host)).toEqual(['1995 charged', '1995 charged']);
 });
 
-test('a card that stalls its connection → what stands behind it waits, also its reversal', async () => {
+test('a card that stalls its connection → messages behind it wait, even its reversal', async () => {
   const { host, first, second } = await openTwo();
   host.set({ stallMs: 100 });
   const purchase = payment('0200', { 2: cardWithFault('20') });
@@ -148,7 +148,7 @@ test('a card that stalls its connection → what stands behind it waits, also it
   expect(charged(host)).toEqual([]);
 });
 
-test('a stalled advice, repeated over another connection → done once, and nothing to complain of', async () => {
+test('a stalled advice, repeated over another connection → done once, no complaint', async () => {
   const { host, first, second } = await openTwo();
   const held = payment('0100');
   const authorisation = (await first.ask(held))?.fields.get(38);
@@ -162,7 +162,7 @@ test('a stalled advice, repeated over another connection → done once, and noth
   expect(complaints(host)).toEqual([]);
 });
 
-test('answers stand still → booked at once, answered later, in order, the echo too', async () => {
+test('stalled answers → booked at once, answered later, in order, the echo too', async () => {
   const { host, client } = await openBoth();
   host.stall({ of: 'answers', connections: 'all', ms: 100 });
   const purchase = payment('0200');
@@ -172,7 +172,7 @@ test('answers stand still → booked at once, answered later, in order, the echo
   expect(charged(host)).toEqual(['1995 charged']);
 });
 
-test('every second new connection stands still once it is signed on', async () => {
+test('every second new connection → stalled once it is signed on', async () => {
   const { host } = await openBoth();
   host.set({ stallOfEverySecond: { of: 'reads' } });
   // The one before counts.
@@ -184,7 +184,7 @@ test('every second new connection stands still once it is signed on', async () =
   await expectSilence(second);
 });
 
-test('answered again later → the same answer, behind others', async () => {
+test('answered again later → the same answer, after others', async () => {
   const { host, client } = await openBoth();
   host.set({ lateMs: 100 });
   host.rules.add({ fault: 'answered again later', times: 1 });
@@ -194,7 +194,7 @@ test('answered again later → the same answer, behind others', async () => {
   expect(charged(host)).toEqual(['1995 charged']);
 });
 
-test('stray approvals → of STANs and terminals that nobody sent, then the right answer; none is charged', async () => {
+test('stray approvals → for STANs and terminals never used, then the right answer; none is charged', async () => {
   const { host, client } = await openBoth();
   await client.ask(payment('0200', { 41: 'TERM0002', 4: '000000000700' }));
   host.rules.add({ fault: 'stray approvals', times: 1 });
@@ -226,7 +226,7 @@ test('answers for others → an approval of another payment, with the reference 
   expect(charged(host)).toEqual(['1995 charged']);
 });
 
-test('told to say something → said over the connections that were named', async () => {
+test('told to send a message → sent over the named connections', async () => {
   const { host, first, second } = await openTwo();
   const fields = { 11: nextStan(), 38: '123456', 39: '00', 41: 'TERM0001' };
   host.say({ mti: '0210', fields, connections: numbersOf(host).slice(1) });
@@ -254,7 +254,7 @@ test.each(['30', '68', '91', '96', '05'])(
   },
 );
 
-test('reversals refused until the rule is gone → then reversed; an unseen one, too', async () => {
+test('reversals refused until the rule is removed → then reversed; an unseen one too', async () => {
   const { host, client } = await openBoth();
   host.rules.add({ kind: 'reversal', code: '96' });
   const [seen, unseen] = [payment('0200'), payment('0200')];
@@ -290,7 +290,7 @@ test('a rule for some in a hundred → the same ones with the same seed; for one
   expect(codeOf(await second.ask(payment('0200')))).toBe('51');
 });
 
-test('stalls, words and forgetfulness through the control port', async () => {
+test('stalls, messages and forgotten reversals through the control port', async () => {
   const host = await HostProcess.start({ ledgerPath: newLedgerPath() });
   onTestFinished(() => host.kill());
   const first = await signedOn(host);

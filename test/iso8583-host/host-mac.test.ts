@@ -43,7 +43,7 @@ test('without a second bitmap the MAC stands in field 64', () => {
   );
 });
 
-test('another amount, another key or no MAC → not right', () => {
+test('another amount, another key or no MAC → invalid', () => {
   const { mti, fields } = withMac(AS2805, message('0420', REVERSAL), KEY);
   const otherAmount = { mti, fields: new Map(fields).set(4, '000000001996') };
   expect(macIsRight(AS2805, otherAmount, KEY)).toBe(false);

@@ -41,7 +41,7 @@ test('sign-on, purchase, and 0400 answered with 0410', async () => {
   expect(host.books.complaints).toEqual([]);
 });
 
-test('0420 is no message of this dialect', async () => {
+test('0420 is not a message of this dialect', async () => {
   const host = await openHost({ dialect: ASCII87 });
   const line = await signedOn(host);
   const echo = ['0800', '8220000100000000', '0400000000000000', SENT_AT, '000002', INSTITUTION, '301'];

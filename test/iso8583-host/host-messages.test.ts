@@ -104,7 +104,7 @@ describe('as2805', () => {
     }
   });
 
-  test('a purchase is approved with an authorisation code, and the card is not said again', async () => {
+  test('a purchase is approved with an authorisation code, and the answer does not repeat the card number', async () => {
     const host = await openHost();
     const line = await signedOn(host);
     const answer = await line.ask(...payment('0200', '000007'));
@@ -124,7 +124,7 @@ describe('as2805', () => {
     expect(host.books.positions().size).toBe(0);
   });
 
-  test('bytes that are no message → the connection is closed', async () => {
+  test('bytes that are not a message → the connection is closed, and nothing is booked', async () => {
     const host = await openHost();
     const line = await signedOn(host);
     expect(await line.ask(...payment('0200', '000007'), '00')).toBe('closed');
@@ -150,7 +150,7 @@ describe('as2805', () => {
     expect(codesOf(answer).code).toBe('54');
   });
 
-  test('a STAN used for a second message → 94, which is recorded, and nothing more is booked', async () => {
+  test('a STAN used for a second message → 94, recorded, and nothing more is booked', async () => {
     const host = await openHost();
     const line = await signedOn(host);
     await line.ask(...payment('0200', '000007'));
@@ -203,7 +203,7 @@ describe('as2805', () => {
     expect(host.books.complaints).toEqual([]);
   });
 
-  test('a reversal under the STAN of its original is no second use of it', async () => {
+  test('a reversal under the STAN of its original is not a second use', async () => {
     const host = await openHost();
     const line = await signedOn(host);
     await line.ask(...payment('0200', '000007'));
@@ -213,7 +213,7 @@ describe('as2805', () => {
     expect(host.books.complaints).toEqual([]);
   });
 
-  test('a reversal of what never came → 25; should it come after all, it is refused', async () => {
+  test('a reversal of an unknown payment → 25; if the payment comes after all, it is refused', async () => {
     const host = await openHost();
     const line = await signedOn(host);
     expect(codesOf(await line.ask(...reversal('0421', '000009', ['0200', '000007']))).code).toBe('25');

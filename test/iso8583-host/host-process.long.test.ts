@@ -12,7 +12,7 @@ async function startHost(): Promise<{ host: HostProcess; ledgerPath: string }> {
   return { host, ledgerPath };
 }
 
-test('killed and started again → what it approved stands, what it reversed stays reversed, a STAN is known', async () => {
+test('killed and started again → approvals stand, reversals stay reversed, used STANs are known', async () => {
   const { host, ledgerPath } = await startHost();
   const before = await signedOn(host);
   const [kept, reversed] = [payment('0200'), payment('0200')];
@@ -50,7 +50,7 @@ test.each([
   expect(await host.positions()).toEqual({});
 });
 
-test('told to lose its store → it knows of nothing, and says that it lost it', async () => {
+test('told to lose its store → remembers nothing, and reports the loss', async () => {
   const { host } = await startHost();
   const client = await signedOn(host);
   const purchase = payment('0200');
@@ -61,7 +61,7 @@ test('told to lose its store → it knows of nothing, and says that it lost it',
   expect(host.entries()[0]?.kind).toBe('store lost');
 });
 
-test('every reversal is noted when it comes and when it is acknowledged', async () => {
+test('every reversal is recorded when it comes and when it is acknowledged', async () => {
   const { host } = await startHost();
   await host.rule({ mti: '0420', fault: 'lost answer', times: 1 });
   const client = await signedOn(host);
@@ -96,7 +96,7 @@ test('rules, settings and connections through the control port', async () => {
   expect(await client.next()).toBeUndefined();
 });
 
-test('a client goes → the ledger says which connection ended, and what was decided over it', async () => {
+test('a client disconnects → the ledger has which connection ended, and what was decided over it', async () => {
   const { host } = await startHost();
   const client = await signedOn(host);
   await client.ask(payment('0200'));

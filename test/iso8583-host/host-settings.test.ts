@@ -23,7 +23,7 @@ describe('settings', () => {
     expect(charged(host)).toEqual([]);
   });
 
-  test('an unanswered echo, then one that is answered', async () => {
+  test('an unanswered echo, then an answered one', async () => {
     const { host, client } = await openBoth();
     host.set({ echo: 'unanswered' });
     client.send(networkMessage('301'));
@@ -33,7 +33,7 @@ describe('settings', () => {
     await expectSilence(client);
   });
 
-  test('a settlement date is said with what is approved', async () => {
+  test('an approval carries a settlement date', async () => {
     const { host, client } = await openBoth();
     host.set({ settlementDate: '1117' });
     expect((await client.ask(payment('0200')))?.fields.get(15)).toBe('1117');
@@ -60,7 +60,7 @@ describe('settings', () => {
     expect(stanOf(await client.next())).toBe(stanOf(asked));
   });
 
-  test('not listening → connections are refused, and then taken again', async () => {
+  test('not listening → connections are refused, and later accepted again', async () => {
     const { host, client } = await openBoth();
     await host.stopListening();
     await client.closed;
@@ -69,7 +69,7 @@ describe('settings', () => {
     await signedOn({ port: host.port });
   });
 
-  test('a rule names its MTI and its amount, and is used up', async () => {
+  test('a rule names its MTI and its amount, and applies a limited number of times', async () => {
     const { host, client } = await openBoth();
     host.rules.add({ mti: '0100', code: '91' });
     host.rules.add({ amountCents: 2000, code: '96', times: 1 });
@@ -79,7 +79,7 @@ describe('settings', () => {
     expect(codeOf(await client.ask(payment('0100')))).toBe('91');
   });
 
-  test('what was seen shows no card number, no expiry date and no CVV', async () => {
+  test('the list of seen messages shows no card number, no expiry date and no CVV', async () => {
     const { host, client } = await openBoth();
     await client.ask(payment('0200', { 47: 'CCV123\\' }));
     expect(host.seen.after(1)).toMatchObject([

@@ -6,7 +6,7 @@ import { expectNone, filesUnder, read } from '../../testkit/project-files.js';
 const STARTER = 'testkit/iso8583-host/host-process.ts';
 const ALLOWED = /^(node:|\.\/|\.\.\/(chance|program-options)\.js$)/;
 
-test('the host imports itself, Node, and nothing of the gateway', () => {
+test('the host imports only itself and Node, nothing of the gateway', () => {
   expectNone(
     filesUnder('testkit/iso8583-host')
       .filter((path) => path !== STARTER)

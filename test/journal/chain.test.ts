@@ -15,7 +15,7 @@ const verify = (known?: { number: number; hash: string }) => verifyJournal(own.d
 const problems = async (known?: { number: number; hash: string }): Promise<readonly JournalProblem[]> =>
   (await verify(known)).problems;
 
-test('entries in blocks, and some that are not taken up yet → whole', async () => {
+test('entries in blocks, and some not chained yet → valid', async () => {
   await own.filled(8);
   expect(await verify()).toEqual({
     blocks: 2,
@@ -40,7 +40,7 @@ describe('an intruder who writes to the database', () => {
     'mark = NULL',
     // catches(journal: all that an entry says is bound)
     // catches(journal: an entry that was changed is found by its tag)
-  ])('changes an entry: %s → found, by its number', async (change) => {
+  ])('changes an entry: %s → found, with its number', async (change) => {
     await own.filled(7);
     await own.intruder.query(`UPDATE journal SET ${change} WHERE id = 5`);
     expect(await problems()).toEqual([{ entry: 5, problem: 'changed' }]);
@@ -57,7 +57,7 @@ describe('an intruder who writes to the database', () => {
     `correlation_id = ''`,
     'address = NULL',
     // catches(journal: the mark of an entry is for what it says)
-  ])('changes one that is not taken up yet: %s → found by its MAC', async (change) => {
+  ])('changes an entry that is not chained yet: %s → found by its MAC', async (change) => {
     await own.filled(7);
     await own.intruder.query(`UPDATE journal SET ${change} WHERE id = 7`);
     expect(await problems()).toEqual([{ entry: 7, problem: 'inserted or changed: its MAC is wrong' }]);
@@ -73,7 +73,7 @@ describe('an intruder who writes to the database', () => {
   // catches(journal: a process says that entries are not ours)
   // catches(journal: a copy of an entry is found)
   // catches(journal: an entry with another’s mark is found)
-  test('inserts entries: with another’s MAC, with zeros, without one → found, before and after they are taken up', async () => {
+  test('inserts entries: with another’s MAC, with zeros, without one → found, before and after they are chained', async () => {
     const chain = await own.filled(3);
     const insert = (mark: string) =>
       own.intruder.query(
@@ -146,7 +146,7 @@ describe('an intruder who writes to the database', () => {
 
   // catches(journal: a process says that the chain was cut)
   // catches(journal: a chain that ends before a checkpoint is found)
-  test('cuts the end off, blocks and entries → a process that knows it says so, and a checkpoint finds it', async () => {
+  test('removes the end, blocks and entries → a process that knows it reports it, and a checkpoint finds it', async () => {
     const chain = await own.filled(6);
     const { rows } = await own.intruder.query('SELECT number, hash FROM journal_block WHERE number = 2');
     const known = { number: 2, hash: rows[0].hash.toString('hex') };
@@ -164,9 +164,9 @@ describe('an intruder who writes to the database', () => {
   });
 });
 
-describe('entries that are committed late', () => {
+describe('entries committed late', () => {
   // catches(journal: entries that are committed late are taken up later)
-  test('→ are taken up by a later block, and nothing of it looks like a gap', async () => {
+  test('→ are chained in a later block, and nothing looks like a gap', async () => {
     const chain = own.chain();
     await own.database.transaction(async (late) => {
       await journal(late, { actor: 'operator:test', action: 'clock.advanced', detail: 'late' });
@@ -184,7 +184,7 @@ describe('entries that are committed late', () => {
     expect((await own.intruder.query('SELECT FROM journal_gap')).rowCount).toBe(0);
   });
 
-  test('numbers of rolled-back entries → not reported, and forgotten once they cannot appear any more', async () => {
+  test('numbers of rolled-back entries → not reported, and dropped once they can no longer appear', async () => {
     const chain = own.chain();
     const undone = own.database.transaction(async (connection) => {
       for (let count = 0; count < 3; count += 1)
@@ -205,7 +205,7 @@ describe('entries that are committed late', () => {
 });
 
 // catches(journal: one process at a time makes a block) slow
-test('several processes at once, under writers that do not wait → one chain, and all of it whole', async () => {
+test('several processes at once, under continuous writes → one chain, and all of it valid', async () => {
   const chains = [own.chain(), own.chain(), own.chain()];
   const writers = Array.from({ length: 4 }, async (_, writer) => {
     for (let count = 0; count < 40; count += 1) await own.write(`of writer ${writer}: ${count}`);
@@ -222,7 +222,7 @@ test('several processes at once, under writers that do not wait → one chain, a
   expect(await verify()).toMatchObject({ entries: 160, unchained: 0, problems: [] });
 });
 
-test('a chain that is ended between its block and its commit → as if it had not begun', async () => {
+test('chaining that is killed between its block and its commit → as if it had not begun', async () => {
   await own.filled(3);
   await own.write('number 4');
   const session = new Database(own.database.url, { maxConnections: 1 });
@@ -240,7 +240,7 @@ test('a chain that is ended between its block and its commit → as if it had no
 });
 
 // catches(journal: a block counts as known once its commit is confirmed)
-test('a commit that fails → its block does not count as known, and no cut is reported', async () => {
+test('a commit that fails → its block is not remembered, and no missing end is reported', async () => {
   const chain = await own.filled(4);
   await own.intruder.query(`
     CREATE FUNCTION refuse_block() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no block'; END $$;

@@ -20,7 +20,7 @@ const tollgate = (line: string, more: Record<string, string> = {}) =>
   runHere(wordsOf(line), { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir, ...more });
 const { json, text, refusal } = commands((line) => tollgate(line));
 
-test('a payment by virtual PAN and commands → the journal says who and from where; verify → whole; a changed entry → exit code 1, and which', async () => {
+test('a payment by virtual PAN and commands → the journal has who and from where; verify → valid; a changed entry → exit code 1, and which one', async () => {
   const { virtualPan } = await vaultOf(gateway.api, 1).newToken();
   const { audit } = (await gateway.api.purchase({ pan: virtualPan })).body;
   await json('user grant colleague 1');

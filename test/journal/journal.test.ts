@@ -91,7 +91,7 @@ describe('entries', () => {
     expect(await entriesUnder(correlationId)).toEqual([]);
   });
 
-  test('what was refused → no entry', async () => {
+  test('refused operations → no entry', async () => {
     const vault = vaultOf(gateway.api);
     const { customerId, id, virtualPan } = await vault.newToken({ active: false });
     const { preferred_name } = (await vault.addToken(customerId)).body;
@@ -133,7 +133,7 @@ describe('entries', () => {
   });
 });
 
-describe('only ever appended to', () => {
+describe('append-only', () => {
   const attempts = [
     `UPDATE journal SET actor = 'nobody'`,
     `UPDATE journal SET detail = detail WHERE id = 1`,
@@ -200,7 +200,7 @@ describe('only ever appended to', () => {
     });
   });
 
-  test('the gateway works as that role: it loses every privilege that the role loses', async () => {
+  test('the gateway uses that role: it loses every privilege that the role loses', async () => {
     const vault = vaultOf(gateway.api);
     expect((await vault.searchCustomers()).status).toBe(200);
     await gateway.sql('REVOKE SELECT ON customer FROM tollgate_application');

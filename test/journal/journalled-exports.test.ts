@@ -40,7 +40,7 @@ const entriesAfter = (id: string) =>
     [id],
   );
 
-test('files that are written and secrets that are shown → an entry each, with who, whose and where to', async () => {
+test('files that are written and secrets that are shown → an entry each, with who, whose and the destination', async () => {
   const SET =
     "directdebit set --merchant 1 --bank CBA --user-name 'OURS PTY LTD' --user-id 301500 --trace-bsb 062111 --trace-account 87654321 --remitter OURS";
   await ada.json(SET);
@@ -109,7 +109,7 @@ test('files that are written and secrets that are shown → an entry each, with 
   expect(await ada.json('journal verify')).toMatchObject({ problems: [] });
 });
 
-test('what only reads → leaves the journal as it is', async () => {
+test('commands that only read → leave the journal as it is', async () => {
   const after = (await entriesAfter('0')).at(-1)?.id ?? '0';
   for (const line of ['transaction list --organisation 1', 'settlement show --date 2026-01-05', 'user list'])
     await ada.json(line);

@@ -21,17 +21,17 @@ function askedBy(query: (statement: Statement, values?: unknown[]) => Promise<un
   } as Queryable;
 }
 
-describe('only the last entries', () => {
+describe('the last entries only', () => {
   const last = (entries: number) => verifyEndOfJournal(own.database, own.key, entries);
 
-  test('→ as many whole blocks as have them, and what is in none yet', async () => {
+  test('→ as many whole blocks as contain them, and the entries not chained yet', async () => {
     await own.filled(11);
     expect(await last(4)).toMatchObject({ blocks: 2, entries: 5 + 3, unchained: 2, problems: [] });
     expect(await last(3)).toMatchObject({ blocks: 1, entries: 5, problems: [] });
     expect(await last(100)).toMatchObject({ blocks: 3, entries: 11, problems: [] });
   });
 
-  test('one that was changed, removed or inserted → found; one before them → not looked at', async () => {
+  test('one that was changed, removed or inserted → found; one before them → not checked', async () => {
     await own.filled(11);
     await own.intruder.query(`UPDATE journal SET actor = 'operator:another' WHERE id IN (2, 8)`);
     await own.intruder.query('DELETE FROM journal WHERE id IN (3, 9)');
@@ -49,7 +49,7 @@ describe('only the last entries', () => {
     });
   });
 
-  test('one that was committed late, into a block of later ones → is not missed, and nothing looks inserted', async () => {
+  test('one that was committed late, into a block of later ones → counted, and nothing looks inserted', async () => {
     const chain = own.chain();
     await own.database.transaction(async (late) => {
       await journal(late, { actor: 'operator:test', action: 'clock.advanced', detail: 'late' });
@@ -65,7 +65,7 @@ describe('only the last entries', () => {
   });
 });
 
-test('held against its chain while others write, commit late and chain → nothing of theirs looks inserted or removed', async () => {
+test('verified while others write, commit late and chain → none of their entries looks inserted or removed', async () => {
   await own.filled(9);
   // Between the pages of the journal and the blocks that are read for them, and between the bounds and the pages.
   const busy = own.anotherWriter('there');
@@ -94,7 +94,7 @@ test.each([
   ['between the blocks and the entries', ENTRIES_AFTER, 1],
   ['after the entries', BLOCKS_BY_NUMBER, 2],
   // catches(journal: blocks that are made while it is looked at are looked at, too)
-])('an entry that somebody put in, taken up %s → found, once', async (_, { name }, time) => {
+])('a forged entry, chained %s → found, once', async (_, { name }, time) => {
   const chain = await own.filled(6);
   await own.intruder.query(`INSERT INTO journal (actor, action) VALUES ('operator:test', 'clock.reset')`);
   let times = 0;

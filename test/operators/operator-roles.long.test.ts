@@ -189,6 +189,12 @@ test('every command has its permission, and nothing else has', () => {
   expect(words).toEqual(Object.keys(LINES).sort());
 });
 
+test('tasks without a database → need no role, since no operator could be checked', () => {
+  const unchecked = TASKS.filter(({ on }) => on === 'nothing');
+  expect(unchecked.map(({ name }) => name)).toContain('restore');
+  expect(unchecked.filter(({ role, route }) => role !== undefined || route !== undefined)).toEqual([]);
+});
+
 describe('an operator of the whole installation', () => {
   test.each([
     ['vera', 'viewer', 'organisation add New'],
@@ -214,7 +220,7 @@ describe('an operator of the whole installation', () => {
     },
   );
 
-  test('an administrator → may do what the others may not', async () => {
+  test('an administrator → may do what other roles may not', async () => {
     await as('ada').json('merchant suspend 1');
     await as('ada').json('merchant resume 1');
     await as('olga').json('route off --merchant 1');
@@ -223,7 +229,7 @@ describe('an operator of the whole installation', () => {
 
 describe('an operator of one organisation', () => {
   // catches(operators: of one organisation, and not of another)
-  test('→ refused everything of another, of nobody that is there, and of the whole installation', async () => {
+  test('→ refused everything of another organisation, of unknown ones, and of the whole installation', async () => {
     for (const { task, scope, line } of withRole) {
       if (scope === 'nobody') continue;
       const refusal = await as('sue').refusal(line);
@@ -239,7 +245,7 @@ describe('an operator of one organisation', () => {
     expect(of1).toBe(of99);
   });
 
-  test('→ does what is for its own, and sees nothing else', async () => {
+  test('→ does what is allowed for its own organisation, and sees nothing else', async () => {
     const sue = as('sue');
     await sue.json('merchant suspend 2');
     await sue.json('merchant resume 2');
@@ -256,7 +262,7 @@ describe('an operator of one organisation', () => {
     expect(await sue.refusal('user add both --merchant 2 --grant 1')).toMatch(/not for everything/);
   });
 
-  test('→ makes operators of its own organisation, and gets no link of anybody above it', async () => {
+  test('→ adds operators of its own organisation, and gets no link for anybody above it', async () => {
     const sue = as('sue');
     expect(await sue.json('operator add sven --role viewer --organisation 2')).toMatchObject({
       name: 'sven',
@@ -269,7 +275,7 @@ describe('an operator of one organisation', () => {
 });
 
 // catches(operators: nobody who is not as it was sealed)
-test('a role that was written into the database → does nothing, since the operator is not as it was sealed', async () => {
+test('a role changed in the database → nothing is permitted, since the operator’s seal is broken', async () => {
   await connection.query({
     name: '',
     text: `UPDATE operator SET role = 'administrator' WHERE name = 'vera'`,
@@ -278,7 +284,7 @@ test('a role that was written into the database → does nothing, since the oper
   await connection.query({ name: '', text: `UPDATE operator SET role = 'viewer' WHERE name = 'vera'` });
 });
 
-test('the last administrator of the whole installation → stays, as long as there are other operators', async () => {
+test('the last administrator of the whole installation → cannot be removed while there are other operators', async () => {
   const ada = as('ada');
   expect(await ada.refusal('operator remove ada')).toMatch(/^the operator ada is the last administrator/);
   for (const name of ['olga', 'vera', 'sue']) await ada.json(`operator remove ${name}`);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-test('operator sessions → where somebody is signed in; operator sign-out → they are not any more', async () => {
+test('operator sessions → where an operator is signed in; operator sign-out → signed out', async () => {
   const operator = await signedIn(gateway, { name: 'ada' });
   expect(await first.json('operator sessions ada')).toEqual([
     {
@@ -37,7 +37,7 @@ test('operator sessions → where somebody is signed in; operator sign-out → t
   expect(await first.json('operator sessions ada')).toEqual([]);
 });
 
-test('operator set → another role or organisation, and whoever is signed in is signed out', async () => {
+test('operator set → another role or organisation; the operator is signed out', async () => {
   const operator = await signedIn(gateway, { name: 'grace', role: 'viewer' });
   expect(await first.json('operator set grace --role operator --organisation 2')).toMatchObject({
     role: 'operator',

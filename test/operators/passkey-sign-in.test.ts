@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 describe('a link', () => {
-  test('works once, whoever comes first, and lets nobody in who has not set how to sign in', async () => {
+  test('works once, for the first who opens it, and signs nobody in before a passkey or password is set', async () => {
     const link = await desk.add('once');
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => desk.nobody.post('/sign-in/link', link)),
@@ -81,7 +81,7 @@ describe('a link', () => {
         return link;
       },
     ],
-  ])('%s → 401, in the same words', async (_, made) => {
+  ])('%s → 401, with the same message', async (_, made) => {
     const { status, body } = await desk.nobody.post('/sign-in/link', await made());
     expect([status, body]).toEqual([
       401,
@@ -111,7 +111,7 @@ describe('a passkey', () => {
     ]);
   });
 
-  test('whose answer is sent again, or at the same time, signs in once', async () => {
+  test('signs in once if its answer is sent again, or twice at the same time', async () => {
     const { device } = await desk.withPasskey('replayed');
     const { nobody } = desk;
     const { body: options } = await nobody.post('/sign-in/passkey/options');
@@ -121,7 +121,7 @@ describe('a passkey', () => {
     expect((await nobody.post('/sign-in/passkey', { response })).status).toBe(401);
   });
 
-  test('that has signed for another page, without its owner, with another key or an older count → 401', async () => {
+  test('that signed for another page, without user verification, with another key or an older count → 401', async () => {
     const { device } = await desk.withPasskey('careful');
     expect((await desk.signInBy(device, 'https://attacker.example')).status).toBe(401);
     expect((await desk.signInBy(passkeyDevice())).status).toBe(401);
@@ -133,7 +133,7 @@ describe('a passkey', () => {
     expect([unverified.answer.status, unverified.answer.body.error_code]).toEqual([401, 'passkey_refused']);
   });
 
-  test('that somebody wrote into the database → nobody’s, and its operator is nobody any more', async () => {
+  test('that was written into the database → not valid, and its operator can no longer sign in', async () => {
     const { device } = await desk.withPasskey('sealed');
     const attacker = await desk.withPasskey('insider');
     await gateway.sql(
@@ -144,7 +144,7 @@ describe('a passkey', () => {
     expect((await desk.signInBy(device)).status).toBe(401);
   });
 
-  test('a further one is added after a recent proof; the last way in stays', async () => {
+  test('a second passkey is added after a recent proof; the last way to sign in cannot be removed', async () => {
     const { device, operator } = await desk.withPasskey('several');
     const [{ id: first } = { id: '' }] = (await operator.get('/passkeys')).body;
     expect((await operator.post(`/passkeys/${first}/remove`)).body.error_code).toBe('last_passkey');
@@ -169,7 +169,7 @@ describe('a passkey', () => {
     expect((await desk.signInBy(device)).status).toBe(401);
   });
 
-  test('that was lost: a new link sets everything anew, and ends what there was', async () => {
+  test('that was lost: a new link sets up everything again, and ends the earlier passkeys and sessions', async () => {
     const { device, operator } = await desk.withPasskey('lost');
     const enrolling = await desk.opened(await desk.linkAgain('lost'));
     expect((await operator.get('/session')).status).toBe(200);

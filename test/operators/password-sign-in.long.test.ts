@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe('a password and a code', () => {
-  test('are set by a link and sign in; a code works once', async () => {
+  test('are set through a link and sign in; a code works once', async () => {
     const { codes, operator } = await desk.withPassword('grace');
     expect((await operator.get('/session')).body).toMatchObject({ operator: 'grace', method: 'password' });
     const { nobody } = desk;
@@ -30,7 +30,7 @@ describe('a password and a code', () => {
     expect(JSON.stringify(written) + gateway.logged()).not.toContain(PASSWORD);
   });
 
-  test('that are wrong → the same answer for a name that nobody has; the journal has no word of what was typed', async () => {
+  test('that are wrong → the same answer as for an unknown name; the journal has nothing of what was typed', async () => {
     await desk.withPassword('heidi');
     const { nobody } = desk;
     const wrong = { password: 'wrong password', code: '000000' };
@@ -44,7 +44,7 @@ describe('a password and a code', () => {
     expect(JSON.stringify(await gateway.sql(`SELECT * FROM journal`))).not.toMatch(/hunter2|wrong password/);
   });
 
-  test('weak ones, or a code of another secret → refused, and nothing is set', async () => {
+  test('weak passwords, or a code of another secret → refused, and nothing is set', async () => {
     const enrolling = await desk.opened(await desk.add('weak-operator'));
     const { sealed, secret } = (await enrolling.post('/enrol/codes')).body;
     const codes = codesOf(secret);
@@ -62,7 +62,7 @@ describe('a password and a code', () => {
     ]);
   });
 
-  test('too many wrong ones, all at once → most are not even looked at; the colleague whose device is known gets in', async () => {
+  test('too many wrong ones, all at once → most are not even checked; a colleague on a known device can sign in', async () => {
     const { codes, operator } = await desk.withPassword('target');
     const { nobody } = desk;
     const wrong = { name: 'target', password: 'a wrong guess', code: '000000' };
@@ -79,7 +79,7 @@ describe('a password and a code', () => {
     expect((await desk.withCookies(signed).get('/session')).body).toMatchObject({ operator: 'target' });
   });
 
-  test('prove again who one is', async () => {
+  test('prove identity again', async () => {
     const { codes, operator } = await desk.withPassword('prover');
     const before = `UPDATE operator_session SET proved_at = now() - interval '6 minutes' WHERE operator = 'prover'`;
     await gateway.sql(before);

@@ -108,7 +108,7 @@ function browser() {
 
 const START = () => `${desk.url}/console/api/sign-in/provider`;
 
-test('whom the provider vouches for → signed in as the operator of that name; the next time by the subject', async () => {
+test('the provider’s answer → signed in as the operator with that name; next time found by the subject', async () => {
   expect((await desk.nobody.get('/sign-in')).body).toMatchObject({ provider: 'localhost' });
   const ada = browser();
   const callback = await ada.identify(START(), 'subject-1');
@@ -154,7 +154,7 @@ test('the answer for one browser, opened in another → nobody is signed in ther
   expect(await victim.session()).toMatchObject({ error_code: 'not_signed_in' });
 });
 
-test('proving again who one is → asked anew; another person proves nothing', async () => {
+test('proving identity again → the provider asks again; another person proves nothing', async () => {
   const ada = browser();
   await ada.goTo(await ada.identify(START(), 'subject-1'));
   const earlier = () => gateway.sql(`UPDATE operator_session SET proved_at = now() - interval '6 minutes'`);

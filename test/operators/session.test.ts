@@ -43,7 +43,7 @@ test('a session → the operator, role, organisation, mode, version and the serv
 });
 
 describe('a session ends', () => {
-  test('by sign-out → 401 from then on, the cookie is taken back, and the journal says so with the address', async () => {
+  test('by sign-out → 401 from then on, the cookie is removed, and the journal has it with the address', async () => {
     const operator = await signedIn(gateway);
     const { status, headers } = await operator.post('/sign-out');
     expect([status, headers.get('set-cookie')]).toEqual([
@@ -97,7 +97,7 @@ describe('a session ends', () => {
     expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
   });
 
-  test('at its end, however busy it is; and a row that was changed is no session', async () => {
+  test('at its maximum age, however busy it is; a row that was changed is not a session', async () => {
     const ended = await signedIn(gateway, { lastsMs: -1 });
     expect(await ended.get('/session')).toMatchObject(NOT_SIGNED_IN);
     const operator = await signedIn(gateway);
@@ -108,7 +108,7 @@ describe('a session ends', () => {
     expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
   });
 
-  test('everywhere, and one by one; another operator’s is not there', async () => {
+  test('all at once, or one by one; another operator’s session → 404', async () => {
     const operator = await signedIn(gateway);
     const other = await signedIn(gateway);
     const [{ id } = { id: '' }] = (await other.get('/sessions')).body;
@@ -122,13 +122,13 @@ describe('a session ends', () => {
   });
 });
 
-test('an operator that somebody has changed in the database → nobody', async () => {
+test('an operator changed in the database → 401', async () => {
   const viewer = await signedIn(gateway, { role: 'viewer' });
   await gateway.sql(`UPDATE operator SET role = 'administrator' WHERE name = $1`, [viewer.name]);
   expect(await viewer.get('/session')).toMatchObject(NOT_SIGNED_IN);
 });
 
-test('a session of another gateway on the same database → the same session', async () => {
+test('a session of another gateway on the same database → valid', async () => {
   const second = await testGateway({ shareWith: gateway });
   const operator = await signedIn(gateway);
   const there = consoleClient(second.operatorsUrl, operator.cookie);
@@ -137,7 +137,7 @@ test('a session of another gateway on the same database → the same session', a
   expect(await there.get('/session')).toMatchObject(NOT_SIGNED_IN);
 });
 
-test('the page and every answer → no inline script, no frame, no referrer, nothing kept of the interface', async () => {
+test('the page and every response → no inline script, no frame, no referrer, no caching of the interface', async () => {
   const page = await fetch(`${gateway.operatorsUrl}/transactions/1`);
   const answer = await consoleClient(gateway.operatorsUrl).get('/session');
   for (const { headers } of [page, answer]) {
@@ -155,7 +155,7 @@ test('the page and every answer → no inline script, no frame, no referrer, not
   expect(answer.headers.get('cache-control')).toBe('no-store');
 });
 
-test('a host that is not this machine → refused, as for the metrics', async () => {
+test('a host name other than this machine’s → refused, as for the metrics', async () => {
   const status = await new Promise((resolve, reject) => {
     request(
       `${gateway.operatorsUrl}/console/api/session`,

@@ -19,7 +19,7 @@ test.each([
   expect(stepOf(SECRET, code, second * 1_000)).toBe(step);
 });
 
-test('a code counts one step earlier and later, and no further; spaces are overlooked', () => {
+test('a code is valid one step earlier and later, no further; spaces are ignored', () => {
   const nowMs = 2_000_000_000_000;
   const now = Math.floor(nowMs / 30_000);
   const found = [-2, -1, 0, 1, 2].map((by) => stepOf(SECRET, codeAt(SECRET, now + by), nowMs));
@@ -36,7 +36,7 @@ test('apps read the secret in base32', () => {
   );
 });
 
-test('a secret is opened for its operator alone, and under its key alone', () => {
+test('a secret can be opened for its operator only, with its key only', () => {
   const key = () => new TotpSeals(new CredentialKey(randomBytes(32)));
   const seals = key();
   const sealed = seals.seal(SECRET, 'ada');

@@ -45,7 +45,7 @@ const UNSET = { acquirer: 'simulator', acceptor_id: null, terminals: null, categ
 
 describe('an operator of one organisation', () => {
   test.each(Object.entries({ ...ACCEPTOR, none: null }))(
-    'sets %s of a merchant, or adds one with it → refused, with the field, and the journal has it',
+    'sets %s of a merchant, or adds one with it → refused, with the field, and journalled',
     async (field, value) => {
       const body = field === 'none' ? { acquirer: null } : { [field]: value };
       for (const answer of [
@@ -62,7 +62,7 @@ describe('an operator of one organisation', () => {
   );
 
   // catches(acquirers: an operator of one organisation does not say what an acquirer knows a merchant by)
-  test('by the command line → refused, with the option', async () => {
+  test('on the command line → refused, with the option', async () => {
     const line = `merchant set ${foreignMerchant} --acceptor-id SHOP --terminals T1`;
     expect(await as(foreign.name).refusal(line)).toBe(
       '--acceptor-id is set by operators of the whole installation only; --terminals is set by operators of the whole installation only',
@@ -72,7 +72,7 @@ describe('an operator of one organisation', () => {
     expect(await setOf(foreignMerchant)).toEqual(UNSET);
   });
 
-  test('sets what is its own → done', async () => {
+  test('sets fields that it may set → done', async () => {
     expect(await foreign.post(`/merchants/${foreignMerchant}`, { name: 'Renamed' })).toMatchObject({
       status: 200,
     });
@@ -99,7 +99,7 @@ describe('an operator of one organisation', () => {
 });
 
 test.each(['viewer', 'operator'] as const)(
-  '%s of the whole installation → refused by the role',
+  '%s of the whole installation → refused because of the role',
   async (role) => {
     const other = await signedIn(gateway, { role });
     expect((await other.post('/merchants/1', { acceptor_id: 'ELSE' })).status).toBe(403);
@@ -107,7 +107,7 @@ test.each(['viewer', 'operator'] as const)(
   },
 );
 
-describe('an acceptor ID with a terminal of another merchant of the link', () => {
+describe('an acceptor ID with a terminal of another merchant on the link', () => {
   const taken = {
     error_code: 'acceptor_not_allowed',
     error_message: expect.stringMatching(/^Terminals belong to another merchant/i),
@@ -115,7 +115,7 @@ describe('an acceptor ID with a terminal of another merchant of the link', () =>
   const mine = { acquirer: 'bank', acceptor_id: 'SHOP', terminals: ['T9', 'T2'] };
 
   // catches(acquirers: a terminal with its acceptor ID is one merchant’s)
-  test('set, or added with → refused with the field, without a word on whose it is', async () => {
+  test('set, or added with → refused with the field, without a hint of the other merchant', async () => {
     expect(await ada.post('/merchants/2', mine)).toMatchObject({ status: 422, body: taken });
     expect(await ada.post('/merchants', { organisation: 1, name: 'New', ...mine })).toMatchObject({
       status: 422,
@@ -128,7 +128,7 @@ describe('an acceptor ID with a terminal of another merchant of the link', () =>
     expect(await setOf(2)).toMatchObject({ acquirer: 'simulator', acceptor_id: null });
   });
 
-  test('given to two at once → one has it', async () => {
+  test('given to two at once → one gets it', async () => {
     const wanted = { acquirer: 'bank', acceptor_id: 'RACE', terminals: ['R1'] };
     const answers = await Promise.all([2, 3].map((id) => ada.post(`/merchants/${id}`, wanted)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422]);
@@ -153,7 +153,7 @@ describe('an acceptor ID with a terminal of another merchant of the link', () =>
   });
 
   // catches(acquirers: a terminal stays one merchant’s at the links that it has left)
-  test('of one that has left the link → still its own, until it has other terminals', async () => {
+  test('of a merchant that left the link → still taken, until that merchant has other terminals', async () => {
     expect((await ada.post('/merchants/1', { acquirer: 'other', terminals: ['T2'] })).status).toBe(200);
     const again = { acquirer: 'bank', acceptor_id: 'SHOP', terminals: ['T2'] };
     const added = () => ada.post('/merchants', { organisation: 1, name: 'Heir', ...again });

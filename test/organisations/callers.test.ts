@@ -56,7 +56,7 @@ describe('credentials', () => {
     ],
     ['SQL', () => `Basic ${base64("' OR 1=1 --:x")}`],
   ];
-  test('any that are wrong → 401 with WWW-Authenticate, the very same answer every time', () =>
+  test('any wrong credentials → 401 with WWW-Authenticate, exactly the same response every time', () =>
     expectEach(wrong, async ([_, header]) => {
       const nobody = client(gateway.baseUrl);
       const authorization = header(gateway.owner);
@@ -71,7 +71,7 @@ describe('credentials', () => {
     }));
 
   test.each(CREATING_PATHS)(
-    'POST %s without credentials → 401 before anything else is looked at',
+    'POST %s without credentials → 401 before anything else is checked',
     async (path) => {
       const nobody = client(gateway.baseUrl);
       const before = await storedRows(gateway);
@@ -109,10 +109,10 @@ describe('credentials', () => {
   });
 });
 
-describe('wrong secrets, however many', () => {
+describe('many wrong secrets', () => {
   const ofOwner = (secret: string) => gateway.as({ username: gateway.owner.username, password: secret });
 
-  test('→ all 401; the owner is served meanwhile, also with a secret that is used for the first time', async () => {
+  test('→ all 401; the owner is served meanwhile, even with a secret used for the first time', async () => {
     const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
     const fresh = await addUser(database, 'operator:test', gateway.credentialKey, 'fresh', { merchant: 1 });
     await database.close();
@@ -127,7 +127,7 @@ describe('wrong secrets, however many', () => {
     await expect.poll(() => gateway.logged()).toContain('too many failed log-ins');
   });
 
-  test('→ nothing is read of the user but the digest, and who is known stays known', async () => {
+  test('→ only the digest of the user is read, and known users stay known', async () => {
     const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
     const statements: string[] = [];
     const counting = {
@@ -245,7 +245,7 @@ describe('transactions of merchants that the user may not use', () => {
     },
   );
 
-  test('everybody looks for everything at once → each finds their own, as alone', async () => {
+  test('everybody looks for everything at once → each user finds only their own transactions', async () => {
     const correlationId = 'the-same-for-all';
     for (const [who, merchant] of [
       ['owner', 1],

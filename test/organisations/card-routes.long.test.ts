@@ -53,7 +53,7 @@ describe('which route', () => {
     ]);
   });
 
-  test('a virtual PAN → by the BIN of the card that was stored', async () => {
+  test('a virtual PAN → by the BIN of the stored card', async () => {
     const shop = await shops.shop([{ acquirer: 'two', bins: ['555555'] }]);
     const [visa, mastercard] = [
       await vaultOf(shop.api, shop.id).newToken(),
@@ -68,7 +68,7 @@ describe('which route', () => {
     expect(links).toEqual(['simulator', 'two']);
   });
 
-  test('preauthorisations and standalone refunds → as purchases; what goes back to one goes where that went', async () => {
+  test('preauthorisations and standalone refunds → like purchases; follow-up operations use the link of their target', async () => {
     const { id, api, linkOf, pay } = await shops.shop([{ acquirer: 'one' }]);
     const merchant = { merchant: id };
     const paid = await pay();
@@ -105,7 +105,7 @@ describe('which route', () => {
     expect(await shop.linkOf(await shop.pay({ bankAccount: {} }))).toBe('simulated-bank');
   });
 
-  test('no route for it, and no link of the merchant’s own → 422 no_acquirer, and nothing is stored', async () => {
+  test('no route for it, and no link of the merchant → 422 no_acquirer, and nothing is stored', async () => {
     const shop = await shops.shop([{ acquirer: 'one', card: 'amex' }], { acquirer: null });
     expect((await shop.pay({ pan: AMEX })).status).toBe(201);
     const answer = await shop.pay({ pan: VISA });
@@ -113,7 +113,7 @@ describe('which route', () => {
   });
 
   // catches(routes: no route leads from test to live)
-  test('a route to a link of the other mode, against every rule → passed over', async () => {
+  test('a route to a link of the other mode, against the rules → skipped', async () => {
     await shops.unreachable('real', { test: false });
     const shop = await shops.shop([{ acquirer: 'one' }]);
     await gateway.sql(`UPDATE route SET acquirer = 'real' WHERE merchant_id = $1`, [shop.id]);
@@ -132,7 +132,7 @@ describe('which route', () => {
 });
 
 describe('changed routes', () => {
-  test('→ taken up by every running process, and taken back likewise', async () => {
+  test('→ applied by every running process, and undone likewise', async () => {
     const shop = await shops.shop([]);
     const second = await testGateway({ shareWith: gateway });
     const clients = [shop.api, second.as(shop.user)];

@@ -59,12 +59,12 @@ const bind = (username: string, ...certificates: TestCertificate[]) =>
     clientCertificates: certificates.map(fingerprintOf),
   });
 
-describe('a user that is bound to a certificate', () => {
-  test('shows it → is let in, and pays', async () => {
+describe('a user bound to a certificate', () => {
+  test('with it → accepted, and pays', async () => {
     expect((await as(bound, ours).purchase()).status).toBe(201);
   });
 
-  test('shows it, with a wrong secret → 401', async () => {
+  test('with it and a wrong secret → 401', async () => {
     expect((await log(as({ ...bound, password: 'wrong' }, ours))).status).toBe(401);
   });
 
@@ -78,7 +78,7 @@ describe('a user that is bound to a certificate', () => {
     // catches(client certificates: it is in force)
     // catches(client certificates: it is the right one)
     // catches(client certificates: a user that is bound to one must show it)
-  ])('shows %s → 401, byte for byte that of a wrong secret', async (_, make, special) => {
+  ])('with %s → 401, byte for byte that of a wrong secret', async (_, make, special) => {
     const shown = make();
     const { username } = bound;
     if (special !== undefined && shown !== undefined) await bind(username, ours, shown);
@@ -97,7 +97,7 @@ describe('a user that is bound to a certificate', () => {
   });
 
   // catches(client certificates: credentials that were right with it are known with it only)
-  test('somebody else with the same secret and no certificate, after the owner was let in → 401', async () => {
+  test('another client with the same secret and no certificate, after the owner was accepted → 401', async () => {
     expect((await log(as(bound, ours))).status).toBe(404);
     expect((await log(as(bound))).status).toBe(401);
     expect((await log(as(bound, theirs))).status).toBe(401);
@@ -111,7 +111,7 @@ describe('a user that is bound to a certificate', () => {
     );
   });
 
-  test('without TLS → 401, whatever it sends', async () => {
+  test('without TLS → 401, with any headers', async () => {
     const plain = await testGateway({ shareWith: gateway });
     const inOneLine = ours.certificate.replaceAll(/-----[A-Z ]+-----|\n/g, '');
     const answer = await client(plain.baseUrl, bound).call('/transactions/1', {
@@ -121,7 +121,7 @@ describe('a user that is bound to a certificate', () => {
     await plain.close();
   });
 
-  test('the log says who failed, and which certificate was shown', async () => {
+  test('the log has who failed, and which certificate was shown', async () => {
     await log(as(bound, theirs));
     await expect
       .poll(() => logLines(gateway).filter((line) => line.msg === 'failed log-in' && line.certificate), {
@@ -134,7 +134,7 @@ describe('a user that is bound to a certificate', () => {
 });
 
 describe('operators bind users', () => {
-  test('to a second one → both are good; to the new one alone → the old one is refused within two seconds', async () => {
+  test('to a second certificate → both work; to the new one only → the old one is refused within two seconds', async () => {
     const user = await addUser(database, 'operator:test', gateway.credentialKey, 'renewing', {
       merchant: 1,
       clientCertificates: [fingerprintOf(ours)],
@@ -150,7 +150,7 @@ describe('operators bind users', () => {
   });
 
   // catches(client certificates: a user that is bound later is asked at once)
-  test('one that needed none is bound → refused without it, on the connection that it has; unbound → let in again', async () => {
+  test('a user that needed none is bound → refused without it on its open connection; unbound → accepted again', async () => {
     const user = await addUser(database, 'operator:test', gateway.credentialKey, 'later', { merchant: 1 });
     const without = as(user);
     expect((await log(without)).status).toBe(404);
@@ -164,7 +164,7 @@ describe('operators bind users', () => {
     expect(entry?.detail).toBe(`later: certificates ${ours.fingerprint}`);
   });
 
-  test('a user without a certificate that shows one → let in', async () => {
+  test('a user without a binding that shows a certificate → accepted', async () => {
     expect((await log(as(gateway.owner, theirs))).status).toBe(404);
   });
 
@@ -186,7 +186,7 @@ describe('operators bind users', () => {
     }
   });
 
-  test('too many → refused; a revoked user → refused', async () => {
+  test('too many certificates → refused; a revoked user → refused', async () => {
     const many = Array.from({ length: 6 }, () => makeCertificate());
     await expect(bind('bound', ...many)).rejects.toThrow('a user can be bound to 5 certificates at most');
     const user = await addUser(database, 'operator:test', gateway.credentialKey, 'gone', { merchant: 1 });
@@ -196,7 +196,7 @@ describe('operators bind users', () => {
 });
 
 describe('the command line', () => {
-  test('user add and user set, by file and by fingerprint → bound; what is none is refused', async () => {
+  test('user add and user set, by file and by fingerprint → bound; an invalid one is refused', async () => {
     const folder = await dataDirectory();
     const file = join(folder, 'shop.pem');
     const old = join(folder, 'old.pem');

@@ -44,7 +44,7 @@ describe('changes by the operator take effect while the gateway runs', () => {
     expect(seen(await api.lookUp(1))).toBe(seen(none));
   });
 
-  test('a secret that is rotated → the new one works at once, and from then on the old one does not', async () => {
+  test('a rotated secret → the new one works at once, and from then on the old one does not', async () => {
     const user = await addUser(database, 'operator:test', gateway.credentialKey, 'careful', { merchant: 1 });
     expect((await gateway.as(user).purchase()).status).toBe(201);
     const rotated = await rotateSecret(database, 'operator:test', gateway.credentialKey, 'careful');
@@ -54,7 +54,7 @@ describe('changes by the operator take effect while the gateway runs', () => {
     expect((await gateway.as(rotated).purchase()).status).toBe(201);
   });
 
-  test('a secret that is rotated and not used yet → the old one is refused soon', async () => {
+  test('a rotated secret that is not used yet → the old one is refused soon', async () => {
     const user = await addUser(database, 'operator:test', gateway.credentialKey, 'hasty', { merchant: 1 });
     expect((await gateway.as(user).search('x')).status).toBe(200);
     await rotateSecret(database, 'operator:test', gateway.credentialKey, 'hasty');

@@ -69,13 +69,13 @@ describe('permissions', () => {
     }
   });
 
-  test('none named → all of them', async () => {
+  test('no permission named → all of them', async () => {
     const api = gateway.as(await user());
     for (const operation of OPERATIONS)
       expect((await ask(api, operation)).code).not.toBe('operation_not_permitted');
   });
 
-  test('refused → no audit, the correlation ID is free; but one that is taken is still 409', async () => {
+  test('refused → no audit, the correlation ID is free; but a used one is still 409', async () => {
     const limited = await user({ allow: ['read', 'payments'] });
     const api = gateway.as(limited);
     const bought = await api.purchase({ amount: 500, correlationId: 'limited-purchase' });
@@ -96,7 +96,7 @@ describe('permissions', () => {
     expect([repeated.status, repeated.code]).toEqual([409, 'correlation_id_already_used']);
   });
 
-  test('changed → known soon', async () => {
+  test('changed → applied soon', async () => {
     const limited = await user({ allow: ['read'] });
     const api = gateway.as(limited);
     expect((await api.purchase()).code).toBe('operation_not_permitted');
@@ -112,7 +112,7 @@ describe('addresses', () => {
     api.call('/transactions/2147483647', { headers: { 'x-forwarded-for': address } });
 
   // catches(callers: only from networks that they were given)
-  test('from a network that it was given → served; from elsewhere → 403, and a line in the log', async () => {
+  test('from an allowed network → served; from elsewhere → 403, and a line in the log', async () => {
     const limited = await user({ fromAddresses: ['203.0.113.0/24', '2001:db8::/32'] });
     const api = gateway.as(limited);
     // The first is not known yet, the second is.
@@ -132,7 +132,7 @@ describe('addresses', () => {
       );
   });
 
-  test('what is no network → refused when it is given', async () => {
+  test('an invalid network → refused when it is set', async () => {
     await expect(user({ fromAddresses: ['203.0.113.0/33'] })).rejects.toMatchObject({
       code: 'network_unreadable',
     });
@@ -141,7 +141,7 @@ describe('addresses', () => {
 
 describe('expiry', () => {
   // catches(credentials: a user ends when it was said to)
-  test('a user that has expired → 401 as for nobody, also where it was known; extended → served again', async () => {
+  test('an expired user → 401 as for an unknown one, even if cached; extended → served again', async () => {
     const limited = await user({ expires: new Date(Date.now() + 1_500) });
     const api = gateway.as(limited);
     const first = await api.purchase();
@@ -153,7 +153,7 @@ describe('expiry', () => {
     await expect.poll(async () => (await api.search('x')).status, SOON).toBe(200);
   });
 
-  test('in the past → refused when it is given', async () => {
+  test('in the past → refused when it is set', async () => {
     await expect(user({ expires: new Date(Date.now() - 1) })).rejects.toMatchObject({
       code: 'expiry_in_the_past',
     });
@@ -177,7 +177,7 @@ describe('rotation with an overlap', () => {
     expect((await gateway.as(last).purchase()).status).toBe(201);
   });
 
-  test('without one, while an earlier overlap lasts → neither of the old ones works', async () => {
+  test('without an overlap, while an earlier one lasts → neither old secret works', async () => {
     const before = await user();
     const key = gateway.credentialKey;
     const after = await rotateSecret(database, OPERATOR, key, before.username, { overlapMs: 3_600_000 });
@@ -189,7 +189,7 @@ describe('rotation with an overlap', () => {
 });
 
 describe('merchants', () => {
-  test('one that is taken back → 403 as for one that does not exist; the assigned one cannot be', async () => {
+  test('one that is ungranted → 403 as for an unknown one; the assigned merchant cannot be', async () => {
     const granted = await user({ grants: [2] });
     const api = gateway.as(granted);
     expect((await api.purchase({ merchant: 2 })).status).toBe(201);
@@ -209,7 +209,7 @@ describe('merchants', () => {
   });
 
   // catches(merchants: nothing is created for one that is suspended) slow
-  test('one that is suspended → nothing is created or changed, everything can be looked up; resumed → as before', async () => {
+  test('a suspended one → nothing is created or changed, everything can be looked up; resumed → as before', async () => {
     const { body: bought } = await gateway.api.purchase({ merchant: 2, correlationId: 'before-suspension' });
     const customer = await gateway.api.call('/customers?merchant_id=2', {
       body: { reference: 'suspended', name: 'Ada' },

@@ -56,7 +56,7 @@ const route = (acquirer: string, change: object = {}) => ({
 });
 
 describe('route', () => {
-  test('set, show and off → in the order in which they are looked through, replaced where they are for the same, and journalled', async () => {
+  test('set, show and off → in the order of evaluation, replaced by routes for the same payments, and journalled', async () => {
     await json(`route set --merchant ${shop} --acquirer bank`);
     await json(`route set --merchant ${shop} --acquirer bank --card visa --share 30 --order 2`);
     await json(`route set --merchant ${shop} --acquirer cheap --card visa --share 12.5 --order 2`);
@@ -108,7 +108,7 @@ describe('route', () => {
     );
   });
 
-  test('every wrong field → named at once, and what was given is not repeated', async () => {
+  test('every wrong field → named at once, and the values are not repeated', async () => {
     const given = `--card plastic --bin ${CARD} --currency XXX --share 101 --order 0`;
     const refused = await refusal(`route set --merchant ${shop} --acquirer bank ${given}`);
     expect(refused.split('; ').map((problem) => problem.split(' ')[0])).toEqual([
@@ -131,12 +131,12 @@ describe('route', () => {
     expect(await refusal(`route set --merchant ${shop} ${given}`)).toMatch(wording);
   });
 
-  test('of nobody → refused', async () => {
+  test('of an unknown merchant → refused', async () => {
     expect(await refusal('route show --merchant 999')).toBe('there is no merchant 999');
     expect(await refusal('route set --merchant 999 --acquirer bank')).toBe('there is no merchant 999');
   });
 
-  test('a link that a route leads to → shown, and not removed before the route', async () => {
+  test('a link that a route leads to → shown, and cannot be removed before the route', async () => {
     await json(`route set --merchant ${shop} --acquirer cheap --card amex`);
     expect(await json('acquirer show cheap')).toMatchObject({ merchants: [], routed_merchants: [shop] });
     expect(await refusal('acquirer remove cheap')).toBe(
@@ -146,7 +146,7 @@ describe('route', () => {
     expect(await text('acquirer remove cheap')).toBe('Acquirer cheap removed.');
   });
 
-  test('a clock that would be ahead of a real link → not moved', async () => {
+  test('a clock advance with a route to a real link → refused', async () => {
     await json(`route set --merchant ${shop} --acquirer bank --card amex`);
     expect(await refusal('clock advance 1d')).toContain('bank');
     await text(`route off --merchant ${shop}`);
@@ -158,7 +158,7 @@ describe('as functions', () => {
     (card) => [card.slice(0, 20), [card]],
   );
 
-  test('a card type that is none → refused', () =>
+  test('an unknown card type → refused', () =>
     expectEach(BAD, async ([_, [card]]) => {
       await expect(setRoute(connection, OPERATOR, shop, { acquirer: 'bank', card })).rejects.toMatchObject({
         code: 'route_not_allowed',
@@ -166,7 +166,7 @@ describe('as functions', () => {
       });
     }));
 
-  test('a BIN that is none → refused', () =>
+  test('an invalid BIN → refused', () =>
     expectEach(
       [
         '',
@@ -191,14 +191,14 @@ describe('as functions', () => {
       },
     ));
 
-  test('a share that is none → refused', () =>
+  test('an invalid share → refused', () =>
     expectEach(['', '-1', '1e1', '100.001', '0x10', '1.2345', ' 5', 'NaN'], async (share) => {
       await expect(setRoute(connection, OPERATOR, shop, { acquirer: 'bank', share })).rejects.toMatchObject({
         details: { problems: [{ field: 'share' }] },
       });
     }));
 
-  test('an order that is none → refused', () =>
+  test('an invalid order → refused', () =>
     expectEach([Number.NaN, 0, 1_001, -1, 1.5, 1e20], async (order) => {
       await expect(setRoute(connection, OPERATOR, shop, { acquirer: 'bank', order })).rejects.toMatchObject({
         details: { problems: [{ field: 'order' }] },
@@ -207,7 +207,7 @@ describe('as functions', () => {
 
   // catches(routes: one command at a time changes the routes of a merchant)
   // catches(routes: shares of a rank are no more than 100 %)
-  test('shares of one rank beyond 100 % → refused, also where two commands come at once; of another rank → not counted', async () => {
+  test('shares of one rank beyond 100 % → refused, even from two commands at once; of another rank → not counted', async () => {
     const { id } = await addMerchant(connection, OPERATOR, organisation, 'Shares', acceptor('SHARES'));
     await setRoute(connection, OPERATOR, id, { acquirer: 'bank', card: 'visa', share: '60', order: 2 });
     const both = await Promise.allSettled(
@@ -243,7 +243,7 @@ describe('as functions', () => {
   });
 
   // catches(routes: a link that a route leads to is not removed)
-  test('a link that a route leads to → is not removed, by whatever way', async () => {
+  test('a link that a route leads to → cannot be removed in any way', async () => {
     const { id } = await addMerchant(connection, OPERATOR, organisation, 'Routed', acceptor('ROUTED'));
     await setRoute(connection, OPERATOR, id, { acquirer: 'other', card: 'amex' });
     await expect(removeAcquirer(connection, OPERATOR, 'other')).rejects.toMatchObject({
@@ -252,7 +252,7 @@ describe('as functions', () => {
     });
   });
 
-  test('5,000 routes → a whole BIN table at once; one more → refused, and nothing is changed', async () => {
+  test('5,000 routes → a whole BIN table is accepted; one more → refused, and nothing is changed', async () => {
     const { id } = await addMerchant(connection, OPERATOR, organisation, 'Table', acceptor('TABLE'));
     const bins = Array.from({ length: 5_000 }, (_, index) => `${40_000_000 + 2 * index}`);
     expect(await setRoute(connection, OPERATOR, id, { acquirer: 'bank', bins })).toHaveLength(5_000);

@@ -22,7 +22,7 @@ describe('shares', () => {
     [0.3, ['b', 'a', OWN]],
     [0.9999, ['b', 'a', OWN]],
   ])(
-    '30 and 70 %, chance %s → the other one stands behind it, and the own link at the end',
+    '30 and 70 %, chance %s → the other one comes second, and the merchant’s own link last',
     (chance, expected) => {
       expect(tried([to('a', 30), to('b', 70)], chance)).toEqual(expected);
     },
@@ -32,7 +32,7 @@ describe('shares', () => {
     [0.0999, ['a', OWN]],
     [0.1, [OWN, 'a']],
   ])(
-    '10 %% alone, chance %s → the rest is left to whoever comes next, and it is the last resort',
+    '10 %% alone, chance %s → the rest goes to the next route, and it is the last resort',
     (chance, expected) => {
       expect(tried([to('a', 10)], chance)).toEqual(expected);
     },
@@ -43,11 +43,11 @@ describe('shares', () => {
     [0.5, 'b'],
     [0.75, 'c'],
     [0.9999, 'c'],
-  ])('50 %% and two without a share, chance %s → %s: they divide the rest equally', (chance, expected) => {
+  ])('50 %% and two without a share, chance %s → %s: they share the rest equally', (chance, expected) => {
     expect(tried([to('a', 50), to('b'), to('c')], chance)[0]).toBe(expected);
   });
 
-  test('two without a share → each has half', () => {
+  test('two without a share → half each', () => {
     expect([0.4999, 0.5].map((chance) => tried([to('a'), to('b')], chance)[0])).toEqual(['a', 'b']);
   });
 
@@ -55,7 +55,7 @@ describe('shares', () => {
     expect(tried([to('a', 0), to('b')], 0)).toEqual(['b', 'a', OWN]);
   });
 
-  test('ranges that overlap and ask for more than there is → in proportion', () => {
+  test('overlapping ranges with more than 100 % → in proportion', () => {
     const routes = [
       { ...to('a', 90), bin: { from: '411110', to: '411111' } },
       { ...to('b', 90), bin: { from: '411111', to: '411112' } },
@@ -64,7 +64,7 @@ describe('shares', () => {
   });
 });
 
-test('a link that several routes lead to → tried once, where it stands first', () => {
+test('a link of several routes → tried once, at its first place', () => {
   const routes = [
     { ...to('a'), cardType: 'visa' },
     to('b'),
@@ -74,7 +74,7 @@ test('a link that several routes lead to → tried once, where it stands first',
   expect(tried(routes)).toEqual(['a', 'b', OWN]);
 });
 
-test('no route for the payment → the own link alone, or none', () => {
+test('no route for the payment → the merchant’s own link, or none', () => {
   const routes = [{ ...to('a'), cardType: 'amex' }];
   expect([tried(routes), new RouteTable(routes).linksFor(VISA, null)]).toEqual([[OWN], []]);
 });

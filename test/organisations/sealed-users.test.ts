@@ -63,7 +63,7 @@ async function victim(): Promise<Credentials & { username: string }> {
 
 const lookUp = async (credentials: Credentials) => (await gateway.as(credentials).search('x', 2)).status;
 
-describe('a user that was made by SQL', () => {
+describe('a user inserted by SQL', () => {
   test('without a seal → refused, and a line in the log', async () => {
     await gateway.sql(
       `INSERT INTO gateway_user (username, organisation_id, merchant_id) VALUES ('thief', 1, 1)`,
@@ -78,13 +78,13 @@ describe('a user that was made by SQL', () => {
     expect(listed.filter(({ sealed }) => !sealed).map(({ username }) => username)).toEqual(['thief']);
   });
 
-  test('as a copy of somebody else’s row, under another name → refused', async () => {
+  test('as a copy of another user’s row, under another name → refused', async () => {
     await copyUser('owner', 'copy');
     const { password } = gateway.owner;
     expect((await refund({ username: 'copy', password })).status).toBe(401);
   });
 
-  test('with tags and a seal of zeros, or of somebody else’s secret → refused', async () => {
+  test('with tags and a seal of zeros, or of another user’s secret → refused', async () => {
     const [{ secret_tag: tag, seal } = {}] = await gateway.sql(
       `SELECT secret_tag, seal FROM gateway_user WHERE username = 'stranger'`,
     );
@@ -96,7 +96,7 @@ describe('a user that was made by SQL', () => {
   });
 });
 
-describe('a user that was changed by SQL', () => {
+describe('a user changed by SQL', () => {
   test.each([
     [
       'permissions',
@@ -136,7 +136,7 @@ describe('a user that was changed by SQL', () => {
     },
   );
 
-  test('a grant that was taken by SQL → refused, too; resealed by the operator → served, with a new secret', async () => {
+  test('a grant removed by SQL → refused too; resealed by the operator → served, with a new secret', async () => {
     const user = await addUser(database, OPERATOR, gateway.credentialKey, 'shrunk', {
       merchant: 2,
       grants: [1],
@@ -152,7 +152,7 @@ describe('a user that was changed by SQL', () => {
   });
 
   // catches(callers: sealed with that they are revoked)
-  test('one that was revoked, and is put back → refused', async () => {
+  test('a revoked user that is restored → refused', async () => {
     const user = await victim();
     const [before] = await gateway.sql('SELECT * FROM gateway_user WHERE username = $1', [user.username]);
     await revokeUser(database, OPERATOR, gateway.credentialKey, user.username);
@@ -165,7 +165,7 @@ describe('a user that was changed by SQL', () => {
     expect(await lookUp(user)).toBe(401);
   });
 
-  test('put back whole, to what it was before a change → a process that knows the newer one says so', async () => {
+  test('restored completely to its state before a change → a process that knows the newer one logs it', async () => {
     const user = await victim();
     const [before] = await gateway.sql('SELECT * FROM gateway_user WHERE username = $1', [user.username]);
     const expires = new Date(Date.now() + 60_000);
@@ -202,7 +202,7 @@ describe('the gateway’s own role', () => {
 });
 
 // catches(credentials: a secret is bound to the name of its user)
-test('a tag is that of one name, one organisation and one secret; a seal that of one row', () => {
+test('a tag depends on name, organisation and secret; a seal on the whole row', () => {
   const key = gateway.credentialKey;
   const owner = { username: 'a', organisationId: 1 as OrganisationId };
   const tag = key.tagOf(owner, 'secret').toString('hex');

@@ -40,7 +40,7 @@ async function organisationWith(merchants: number): Promise<{ organisation: numb
   return { organisation, ids };
 }
 
-test('user add → its name, its secret and what it may do; list → the same without the secret', async () => {
+test('user add → prints its name, its secret and its permissions; list → the same without the secret', async () => {
   const { organisation, ids } = await organisationWith(3);
   const [merchant, ...grants] = ids;
   const granting = [grants[1], grants[0], grants[1]].map((id) => `--grant ${id}`).join(' ');
@@ -72,14 +72,14 @@ test('user add → its name, its secret and what it may do; list → the same wi
   expect(table).not.toContain(password);
 });
 
-test('user grant → a further merchant, and twice is once', async () => {
+test('user grant → another merchant; repeating it changes nothing', async () => {
   const [merchant = 0, other] = (await organisationWith(2)).ids;
   await addUser(connection, 'operator:test', key, 'granted', { merchant });
   expect((await json(`user grant granted ${other}`)).grants).toEqual([other]);
   expect(await text(`user grant granted ${other}`)).toBe(`User granted may act for merchant ${other}.`);
 });
 
-test('user rotate → another secret; revoke → no more secrets, and twice is once', async () => {
+test('user rotate → another secret; revoke → no more secrets; repeating it changes nothing', async () => {
   const [merchant = 0] = (await organisationWith(1)).ids;
   const { password } = await addUser(connection, 'operator:test', key, 'leaver', { merchant });
   const rotated = await json('user rotate leaver');
@@ -94,7 +94,7 @@ test('user rotate → another secret; revoke → no more secrets, and twice is o
   expect(await refusal('user rotate leaver')).toBe('the user leaver is revoked');
 });
 
-test('user add and set with limits → what it may do; ungrant and rotate --overlap → less, and both secrets', async () => {
+test('user add and set with limits → restricts it; ungrant and rotate --overlap → fewer merchants, and both secrets', async () => {
   const [merchant = 0, other] = (await organisationWith(2)).ids;
   const limits = '--allow payments --from-address 203.0.113.0/24,2001:db8::/32 --expires 2999-12-31';
   expect(await text(`user add limited --merchant ${merchant} --grant ${other} ${limits}`)).toMatch(
@@ -117,7 +117,7 @@ test('user add and set with limits → what it may do; ungrant and rotate --over
   expect((await json(`merchant resume ${merchant}`)).suspended_at).toBeUndefined();
 });
 
-test('user add, a name that is taken → one line', async () => {
+test('user add, a name that is taken → one line, exit code 1', async () => {
   const [merchant = 0] = (await organisationWith(1)).ids;
   await addUser(connection, 'operator:test', key, 'taken', { merchant });
   expect(await refusal(`user add taken --merchant ${merchant}`)).toBe('the user taken exists already');

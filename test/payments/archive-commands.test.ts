@@ -84,7 +84,7 @@ test('archive → a file with old, finished transactions, without secrets; the d
   expect(await json('journal --limit 1')).toMatchObject([{ action: 'archive.written' }]);
 });
 
-test('the same file once more → refused, unless it is to be removed', async () => {
+test('the same file once more → refused, unless with --remove', async () => {
   expect(await refusal(`archive --before ${BEFORE} --to ${file}`)).toBe(
     `${file} exists already and is not overwritten`,
   );
@@ -109,7 +109,7 @@ test('a file that was changed or cut short → refused, and nothing is removed',
   expect(await strip()).toEqual([]);
 });
 
-test('killed while it removes, and run again → the rest is removed, each once; look-ups go on, without the client’s key-value pairs', async () => {
+test('killed while it removes, and run again → the rest is removed, each once; look-ups go on, without the client’s KVPs', async () => {
   const before = (await gateway.api.lookUp(old.purchase.audit)).body;
   const killed = start(['archive', '--before', BEFORE, '--to', file, '--remove'], environment());
   killed.kill('SIGKILL');
@@ -139,20 +139,20 @@ test('a correlation ID of an archived transaction → still taken', async () => 
   expect([again.status, again.code]).toEqual([409, 'correlation_id_already_used']);
 });
 
-test('archived once → not in the next archive', async () => {
+test('archived → not in the next archive', async () => {
   await rm(file);
   expect(await json(`archive --before ${BEFORE} --to ${file}`)).toMatchObject({ transactions: 0 });
 });
 
 // catches(archive: nothing that events are still told from)
-test('transactions younger than the events that are kept → refused', async () => {
+test('transactions younger than the kept events → refused', async () => {
   const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   expect(await refusal(`archive --before ${yesterday} --to ${file}.new`)).toMatch(
     /^only what is at least 61 days old/,
   );
 });
 
-test('a place that cannot be written to → refused', async () => {
+test('an unwritable file → refused', async () => {
   await appendFile(`${file}.folder`, '');
   expect(await refusal(`archive --before ${BEFORE} --to ${file}.folder/x`)).toMatch(
     /cannot be written \(ENOTDIR\)/,

@@ -43,7 +43,7 @@ test.each([
   expect(await told(await purchased())).toEqual([type]);
 });
 
-test('purchase in doubt that the acquirer knows → unknown, and approved once the resolver has asked', async () => {
+test('purchase in doubt that the acquirer approved → unknown, and approved once the resolver has asked', async () => {
   acquirer.nextFindings(() => answered('00'));
   const audit = await inDoubt();
   await vi.waitFor(
@@ -94,7 +94,7 @@ test('voided refund → the refund is voided, and there is no event about the pu
   ]);
 });
 
-test('direct debits as days go by → pending, and approved when they clear, or returned', async () => {
+test('direct debits over several days → pending, then approved when they clear, or returned', async () => {
   const own = await testGateway();
   const clears = (await own.api.purchase({ bankAccount: {} })).body.audit;
   const returns = (await own.api.purchase({ bankAccount: { account_number: '900003' } })).body.audit;
@@ -115,7 +115,7 @@ test('every decided transaction → its events are numbered from 1, and the newe
   ).toEqual([]);
 });
 
-test('event of a gateway whose clock is ahead → has the time of the gateway, and the slot of the real day', async () => {
+test('event of a gateway whose clock is ahead → has the gateway’s time, and the slot of the real day', async () => {
   const own = await testGateway();
   await own.advance('40d');
   const { audit } = (await own.api.purchase()).body;

@@ -67,7 +67,7 @@ const STATES: Record<string, () => Promise<number>> = {
 };
 
 describe('a transaction in any state', () => {
-  test('each link → there exactly if the operation is accepted', () =>
+  test('each link → present exactly if the operation is accepted', () =>
     expectEach(Object.entries(STATES), ([_, make]) =>
       expectEach(
         [
@@ -86,7 +86,7 @@ describe('a transaction in any state', () => {
       ),
     ));
 
-  test('generated KVPs → each exactly beside its link', () =>
+  test('generated KVPs → each present exactly with its link', () =>
     expectEach(Object.entries(STATES), async ([_, make]) => {
       const { _links, kvps } = (await gateway.api.lookUp(await make())).body;
       const beside = {
@@ -124,13 +124,13 @@ test('lookup of a preauthorisation → shows the amount to complete, and until w
   expect(Date.parse(until) - Date.parse(gateway_timestamp)).toBe(7 * 24 * 3_600_000);
 });
 
-test('creating response → links, but none of the generated KVPs', async () => {
+test('creating response → links, but no generated KVPs', async () => {
   const { body } = await gateway.api.purchase({ kvps: { colour: 'red' } });
   expect(body.kvps).toEqual({ ...TEST_MODE, 'GATEWAY.REQUEST.KVP.colour': 'red' });
   expect(Object.keys(body._links)).toContain('refund');
 });
 
-test('links → followed as they are, they lead to the operation', async () => {
+test('links → lead to the operation when followed unchanged', async () => {
   const { body } = await gateway.api.preauthorise({ amount: 100 });
   const origin = new URL(gateway.baseUrl).origin;
   const follow = (href: string, body: unknown) =>
@@ -147,4 +147,5 @@ test('links → followed as they are, they lead to the operation', async () => {
   expect(target.body.status.transaction_status_code).toBe('voided');
 });
 
-test('whatever the links allowed → the acquirer has the same books', () => expectBooksToAgree(gateway));
+test('everything that the links allowed → the acquirer has the same books', () =>
+  expectBooksToAgree(gateway));

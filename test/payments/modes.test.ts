@@ -65,12 +65,12 @@ describe('a live merchant without a link', () => {
     },
   );
 
-  test('purchase with a virtual PAN → the token is made, and the payment is 422 no_acquirer', async () => {
+  test('purchase with a virtual PAN → the token is created, and the payment is 422 no_acquirer', async () => {
     const { virtualPan } = await vaultOf(api).newToken();
     expect((await api.purchase({ merchant: bare, pan: virtualPan })).code).toBe('no_acquirer');
   });
 
-  test('it gets one → the payment is taken under the same correlation ID', async () => {
+  test('once it has a link → the payment is accepted under the same correlation ID', async () => {
     const correlationId = crypto.randomUUID();
     expect((await api.purchase({ merchant: banked, correlationId })).code).toBe('no_acquirer');
     const taken = await api.purchase({ merchant: banked, correlationId, bankAccount: {} });
@@ -79,7 +79,7 @@ describe('a live merchant without a link', () => {
 });
 
 describe('a live merchant with a live link', () => {
-  test('purchase, refund and void → by that link, nothing in the simulator’s books, and no mode is shown', async () => {
+  test('purchase, refund and void → over that link, nothing in the simulator’s books, and no mode is shown', async () => {
     const ledger = await gateway.ledger();
     const purchase = await api.purchase({ merchant: carded, amount: 100 });
     const refund = await api.refund(purchase.body.audit, 40, { merchant: carded });
@@ -102,7 +102,7 @@ describe('a live merchant with a live link', () => {
   });
 
   // catches(link: live merchants by live links only)
-  test('a target that went by the simulator, against every rule → the refund is not sent, and says so', async () => {
+  test('a target that went over the simulator, against the rules → the refund is not sent, and the response says so', async () => {
     const { audit } = (await api.purchase({ merchant: carded, amount: 100 })).body;
     await gateway.sql(`UPDATE transaction SET acquirer = 'simulator' WHERE audit = $1`, [audit]);
     const ledger = await gateway.ledger();
@@ -111,7 +111,7 @@ describe('a live merchant with a live link', () => {
     expect(await gateway.ledger()).toEqual(ledger);
   });
 
-  test('a debit with its own bank → pending, and nothing that the simulated bank would take', async () => {
+  test('a debit with its own bank → pending, and nothing in the simulated bank', async () => {
     const { audit } = (await api.purchase({ merchant: banked, bankAccount: {} })).body;
     const items = await gateway.sql(`SELECT simulated, next_at FROM directdebit_item WHERE audit = $1`, [
       audit,
@@ -122,12 +122,12 @@ describe('a live merchant with a live link', () => {
   });
 });
 
-describe('a settlement day on which both trade', () => {
+describe('a settlement day with transactions of both modes', () => {
   test.each([
     ['test', () => [1, 3], 'simulator'],
     ['live', () => [carded], 'scripted'],
   ] as const)(
-    'of %s merchants → their own transactions, in the sums and in the file, and no other',
+    'for %s merchants → only their own transactions, in the sums and in the file',
     async (mode, merchants, acquirer) => {
       const day = await openDay(gateway);
       for (const merchant of [1, 3, carded]) await api.purchase({ merchant, amount: 700 });
@@ -152,7 +152,7 @@ describe('a settlement day on which both trade', () => {
 });
 
 describe('a test merchant', () => {
-  test('purchase, look-up and search → each says that it is a test', async () => {
+  test('purchase, look-up and search → each shows the mode test', async () => {
     const correlationId = crypto.randomUUID();
     const created = await api.purchase({ correlationId });
     expect(created.body.kvps).toEqual(TEST_MODE);
@@ -161,7 +161,7 @@ describe('a test merchant', () => {
   });
 
   test.each(['MODE', 'GATEWAY.REQUEST.KVP.MODE', 'GATEWAY.RESPONSE.KVP.MODE'])(
-    'a client that sends %s of its own → the gateway’s stands',
+    'a client that sends its own %s → the gateway’s value is used',
     async (key) => {
       const sent = await api.purchase({ kvps: { [key]: 'live' } });
       const kvps = sent.status === 201 ? sent.body.kvps : TEST_MODE;
@@ -210,13 +210,13 @@ describe('the database', () => {
   });
 });
 
-describe('a request that says X-Test-Only', () => {
+describe('a request with X-Test-Only', () => {
   const headers = { 'x-test-only': 'true' };
   const pay = (merchant: number, correlationId: string, extra = {}) =>
     api.call('/transactions/purchase', { body: paymentBody({ merchant }), correlationId, headers: extra });
 
   // catches(caller: with X-Test-Only no live merchant)
-  test('a purchase for a live merchant → 403 as for a stranger’s, no audit, and the link hears nothing', async () => {
+  test('a purchase for a live merchant → 403 as for a foreign one, no audit, and nothing is sent', async () => {
     const [before, asked] = [await stored(), link.requests.length];
     const correlationId = crypto.randomUUID();
     const { status, errors } = await pay(carded, correlationId, headers);
@@ -225,7 +225,7 @@ describe('a request that says X-Test-Only', () => {
     expect((await pay(carded, correlationId)).status).toBe(201);
   });
 
-  test('a transaction, the list and the vault of a live merchant → not there', async () => {
+  test('a transaction, the list and the vault of a live merchant → hidden', async () => {
     const { audit } = (await pay(carded, crypto.randomUUID())).body;
     const get = (path: string) => api.call(path, { headers });
     expect((await get(`/transactions/${audit}`)).status).toBe(404);
@@ -239,7 +239,7 @@ describe('a request that says X-Test-Only', () => {
     expect((await get('/customers')).status).toBe(403);
   });
 
-  test('a purchase for a test merchant of the same user → as ever', async () => {
+  test('a purchase for a test merchant of the same user → works as usual', async () => {
     expect((await pay(1, crypto.randomUUID(), headers)).body.status.transaction_status_code).toBe('approved');
   });
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { testGateway } from '../../testkit/gateway.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
-test('an ordinary day: every operation once, where nothing stands against it → 201 and approved', async () => {
+test('an ordinary day: every valid operation once → 201 and approved', async () => {
   const { api } = await testGateway();
   const { virtualPan } = await vaultOf(api).newToken();
   const purchase = await api.purchase({ amount: 100 });

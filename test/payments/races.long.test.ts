@@ -47,7 +47,7 @@ async function preauthorised(api: Client): Promise<number> {
   return (await api.preauthorise({ amount: 100 })).body.audit;
 }
 
-test('two refunds of 60 of a purchase of 100 → one of them, every time', async () => {
+test('two refunds of 60 of a purchase of 100 → exactly one, every time', async () => {
   const results = await tally(async () => {
     const audit = await purchased(one.api);
     return outcomes(one.api.refund(audit, 60), other.api.refund(audit, 60));
@@ -55,7 +55,7 @@ test('two refunds of 60 of a purchase of 100 → one of them, every time', async
   expect(results).toEqual({ '201 approved, 422 refund_exceeds_original': ROUNDS });
 });
 
-test('three refunds of 40 of a purchase of 100, two of them to the same process → two of them, every time', async () => {
+test('three refunds of 40 of a purchase of 100, two of them to the same process → exactly two, every time', async () => {
   const results = await tally(async () => {
     const audit = await purchased(other.api);
     return outcomes(one.api.refund(audit, 40), other.api.refund(audit, 40), one.api.refund(audit, 40));
@@ -63,7 +63,7 @@ test('three refunds of 40 of a purchase of 100, two of them to the same process 
   expect(results).toEqual({ '201 approved, 201 approved, 422 refund_exceeds_original': ROUNDS });
 });
 
-test('a refund against a void → one of them, every time', async () => {
+test('a refund against a void → exactly one, every time', async () => {
   const results = await tally(async (number) => {
     const audit = await purchased(one.api);
     const [first, second] = number % 2 ? [one, other] : [other, one];
@@ -75,7 +75,7 @@ test('a refund against a void → one of them, every time', async () => {
   expect(voids + refunds).toBe(ROUNDS);
 });
 
-test('a completion against a void → one of them, every time', async () => {
+test('a completion against a void → exactly one, every time', async () => {
   const results = await tally(async (number) => {
     const audit = await preauthorised(one.api);
     const [first, second] = number % 2 ? [one, other] : [other, one];
@@ -87,7 +87,7 @@ test('a completion against a void → one of them, every time', async () => {
   expect(voids + completions).toBe(ROUNDS);
 });
 
-test('two completions → one of them, every time', async () => {
+test('two completions → exactly one, every time', async () => {
   const results = await tally(async () => {
     const audit = await preauthorised(other.api);
     return outcomes(one.api.complete(audit, 10), other.api.complete(audit, 90));
@@ -95,7 +95,7 @@ test('two completions → one of them, every time', async () => {
   expect(results).toEqual({ '201 approved, 422 target_not_completable': ROUNDS });
 });
 
-test('two voids → one of them, every time', async () => {
+test('two voids → exactly one, every time', async () => {
   const results = await tally(async () => {
     const audit = await purchased(one.api);
     return outcomes(one.api.void(audit), other.api.void(audit));
@@ -103,7 +103,7 @@ test('two voids → one of them, every time', async () => {
   expect(results).toEqual({ '201 approved, 422 target_not_voidable': ROUNDS });
 });
 
-test('one correlation ID for two refunds that would both fit → one of them, every time', async () => {
+test('one correlation ID for two refunds that would both fit → exactly one, every time', async () => {
   const results = await tally(async (number) => {
     const audit = await purchased(one.api);
     const correlationId = `twice-${number}`;
@@ -115,7 +115,7 @@ test('one correlation ID for two refunds that would both fit → one of them, ev
   expect(results).toEqual({ '201 approved, 409 correlation_id_already_used': ROUNDS });
 });
 
-test('a storm of refunds, voids of them and voids, some without a readable answer → never more than the amount, and never a 500', async () => {
+test('many refunds, voids of them and voids, some without a readable answer → never more than the amount, and never a 500', async () => {
   let seed = 20_240_422;
   const random = (below: number) => {
     seed = (seed * 48_271) % 2_147_483_647;

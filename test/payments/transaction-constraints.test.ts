@@ -110,13 +110,13 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
   await expect(insert(change)).rejects.toMatchObject({ code: CHECKED });
 });
 
-test('a rule that is broken → the error names it, and shows nothing of the row', async () => {
+test('a violated constraint → the error names it, and shows nothing of the row', async () => {
   const refused = insert({ refunded_cents: 101 });
   await expect(refused).rejects.toMatchObject({ constraint: 'refunds_fit', detail: undefined });
 });
 
 // catches(schema: an audit is given once)
-test('an audit is given once → the second is refused, under whatever correlation ID', async () => {
+test('an audit is assigned once → the second is refused, under any correlation ID', async () => {
   await insert({ audit: 77_777 });
   await expect(insert({ audit: 77_777 })).rejects.toMatchObject({ code: '23505' });
 });

@@ -25,7 +25,7 @@ const PAYMENT: Payment = {
 const PLUGINS = [register(DONATION), register(SURCHARGE)];
 const SURCHARGED = { surcharge: [{ scope: 'default', thousandths: 1_000 }] };
 
-test('two plugins, both switched on → each changes what the one before has left, with its own settings', () => {
+test('two plugins, both switched on → each changes the result of the one before, with its own settings', () => {
   const paid = applyPlugins(PAYMENT, { donation: { addCents: 500 }, ...SURCHARGED }, PLUGINS);
   expect(paid).toMatchObject({
     amountCents: 10_605,

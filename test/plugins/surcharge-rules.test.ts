@@ -67,12 +67,12 @@ test('surcharge on a completion of up to the preauthorised amount → never more
   );
 });
 
-test('completion of a preauthorisation without surcharge → none, although there is a rule by now', () => {
+test('completion of a preauthorisation without surcharge → none, although there is a rule now', () => {
   expect(pay([{ scope: 'default', thousandths: 1500 }], { target: {} }).amountCents).toBe(10_000);
 });
 
 // catches(surcharge: a total of at most twelve digits)
-test('surcharge that makes the total longer than twelve digits → field_out_of_range, and not one cent earlier', () => {
+test('surcharge that makes the total longer than twelve digits → field_out_of_range; one cent less → accepted', () => {
   const rules: SurchargeRule[] = [{ scope: 'default', thousandths: 100_000 }];
   expect(pay(rules, { amountCents: cents(499_999_999_999) }).amountCents).toBe(999_999_999_998);
   const refusal = () => {
@@ -123,7 +123,7 @@ describe('which rule', () => {
     expect(pay([...rules, expired]).amountCents).toBe(10_200);
   });
 
-  test('two rules for the same thing → the one that began last', () => {
+  test('two rules for the same thing → the one that began last applies', () => {
     const early: SurchargeRule = { scope: 'default', thousandths: 1000, from: '2026-01-01' };
     const late: SurchargeRule = { scope: 'default', thousandths: 500, from: '2026-08-01' };
     expect(pay([early, late]).amountCents).toBe(10_050);
@@ -134,7 +134,7 @@ describe('which rule', () => {
     expect(pay([])).toMatchObject({ amountCents: 10_000, kvps: {} });
   });
 
-  test('0 percent → said, and nothing added', () => {
+  test('0 percent → shown, and nothing added', () => {
     const { amountCents, kvps } = pay([{ scope: 'default', thousandths: 0 }]);
     expect(amountCents).toBe(10_000);
     expect(kvps).toMatchObject({ 'SURCHARGE.PERCENT': '0', 'SURCHARGE.ADDED_AMOUNT': '0' });
@@ -153,12 +153,12 @@ test.each([
   expect(formatPercent(thousandths)).toBe(text);
 });
 
-test('a percentage that is none → refused', () =>
+test('an invalid percentage → refused', () =>
   expectEach(['', '-1', '100.001', '101', '1.2345', '1,5', '1.', '.5', 'x', '1e1', ' 1'], (text) => {
     expect(parsePercent(text)).toBeUndefined();
   }));
 
-test('half a cent → up', () => {
+test('half a cent → rounded up', () => {
   expect(surchargeOn(cents(100), 500)).toBe(1);
   expect(surchargeOn(cents(99), 500)).toBe(0);
 });

@@ -37,7 +37,7 @@ async function untilChargedAs(total: string | undefined): Promise<void> {
     .toBe(total);
 }
 
-test('purchase with a surcharge → the new total, and KVPs that say how it came about', async () => {
+test('purchase with a surcharge → the new total, and KVPs that explain it', async () => {
   const { body } = await gateway.api.purchase({ merchant: 2, amount: 1_995, kvps: { order: '7' } });
   expect(body.kvps).toEqual({
     ...TEST_MODE,
@@ -59,7 +59,7 @@ test('purchase by a card type with a rule of its own → that percentage', async
   expect(body.kvps[`${PREFIX}TOTAL_AMOUNT`]).toBe('10290');
 });
 
-test('purchase for a merchant without rules → no surcharge, and no KVPs of one', async () => {
+test('purchase for a merchant without rules → no surcharge, and no surcharge KVPs', async () => {
   expect((await gateway.api.purchase({ merchant: 1, amount: 1_995 })).body.kvps).toEqual(TEST_MODE);
 });
 
@@ -69,7 +69,7 @@ test('KVPs of the same name in the request → overwritten by the surcharge', as
   expect(body.kvps).toMatchObject({ [`${PREFIX}TOTAL_AMOUNT`]: '1015', [`${PREFIX}PERCENT`]: '1.5' });
 });
 
-test('KVPs of a surcharge that a client made up → kept as text, and nothing is computed with them', async () => {
+test('surcharge KVPs made up by a client → kept as text, and not used in any calculation', async () => {
   const kvps = {
     'SURCHARGE.ORIGINAL_AMOUNT': '800',
     'SURCHARGE.PERCENT': '25',
@@ -90,7 +90,7 @@ test('KVPs of a surcharge that a client made up → kept as text, and nothing is
   expect(charged?.amountCents).toBe(800);
 });
 
-test('KVPs of a surcharge that a client sends with the completion → the plugin alone decides', async () => {
+test('surcharge KVPs that a client sends with the completion → only the plugin decides', async () => {
   const { body } = await gateway.api.preauthorise({ merchant: 2, amount: 1_000 });
   const completion = await gateway.api.post(`/transactions/${body.audit}/completion`, {
     merchant: { id: 2 },
@@ -159,7 +159,7 @@ test('completion of a surcharged preauthorisation for the original amount → ac
   });
 });
 
-test('completion after the percentage went up, or the rules were taken away → the preauthorisation’s percentage', async () => {
+test('completion after the percentage was raised, or the rules were removed → the preauthorisation’s percentage', async () => {
   await setRules([{ scope: 'default', thousandths: 1_000 }], 3);
   await untilChargedAs('1010');
   const audits = [];
@@ -177,7 +177,7 @@ test('completion after the percentage went up, or the rules were taken away → 
   }
 });
 
-test('a rule whose last day has passed → no surcharge', async () => {
+test('after the last day of a rule → no surcharge', async () => {
   const dated = await testGateway();
   const database = new Database(dated.databaseUrl, { maxConnections: 1 });
   const today = sydneyDate(Date.now());

@@ -32,7 +32,7 @@ function entries(organisationId: number, letter: string, count: number): Entry[]
   return Array.from({ length: count }, (_, at) => ({ organisationId, name: `${letter}${at + 1}` }));
 }
 
-describe('batches are filled in turns over organisations', () => {
+describe('batches are filled in turn over organisations', () => {
   test('one organisation with many entries, another that comes later with few → the few are in the next batch', async () => {
     const { batcher, batches, letGo } = heldBatches(4);
     const all = [...entries(1, 'a', 12), ...entries(2, 'b', 2)].map((entry) => batcher.submit(entry));
@@ -47,7 +47,7 @@ describe('batches are filled in turns over organisations', () => {
     ]);
   });
 
-  test('more organisations than a batch has room for → who had no turn is first in the next', async () => {
+  test('more organisations than a batch has room for → those left out are first in the next', async () => {
     const { batcher, batches, letGo } = heldBatches(2);
     const all = [1, 2, 3].flatMap((organisationId) =>
       entries(organisationId, 'abc'[organisationId - 1] ?? '', 2),
@@ -62,7 +62,7 @@ describe('batches are filled in turns over organisations', () => {
     ]);
   });
 
-  test('entries with one key → never in one batch, and in their order', async () => {
+  test('entries with one key → never in one batch, and in order', async () => {
     const { batcher, batches, letGo } = heldBatches(4, ({ name }) => name.slice(0, 1));
     const all = [...entries(1, 'a', 2), ...entries(1, 'b', 1), ...entries(2, 'c', 2)];
     const done = all.map((entry) => batcher.submit(entry));
@@ -100,21 +100,21 @@ describe('a batch that fails', () => {
     expect(sizes).toHaveLength(1 + 2 * 6);
   });
 
-  test('because of a deadlock → is sent again as it is', async () => {
+  test('because of a deadlock → is sent again unchanged', async () => {
     const deadlock = Object.assign(new Error('deadlock'), { code: '40P01' });
     const { batcher, sizes } = failing(['a1'], (batch) => (batch < 3 ? deadlock : undefined));
     await Promise.all(entries(1, 'a', 8).map((entry) => batcher.submit(entry)));
     expect(sizes).toEqual([8, 8, 8]);
   });
 
-  test('because the database is away → fails for each, without another attempt', async () => {
+  test('because the database is away → fails for all entries, without another attempt', async () => {
     const { batcher, sizes } = failing(['a1'], () => new DatabaseUnavailable(new Error('away')));
     const results = await Promise.allSettled(entries(1, 'a', 8).map((entry) => batcher.submit(entry)));
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
     expect(sizes).toEqual([8]);
   });
 
-  test('because a lock was not to be had in time → fails for each, and halves do not wait for it again', async () => {
+  test('because of a lock timeout → fails for all entries, and halves do not wait for the lock again', async () => {
     const locked = Object.assign(new Error('lock timeout'), { code: '55P03' });
     const { batcher, sizes } = failing(['a1'], () => locked);
     const results = await Promise.allSettled(entries(1, 'a', 8).map((entry) => batcher.submit(entry)));
@@ -122,7 +122,7 @@ describe('a batch that fails', () => {
     expect(sizes).toEqual([8]);
   });
 
-  test('because the database was silent → what waited behind it fails too, and is not sent; after a lost connection it is', async () => {
+  test('because the database did not answer → entries queued behind it fail too, unsent; after a lost connection they are sent', async () => {
     const ends: [Error, number[]][] = [
       [new UnresponsiveServer('no answer'), [64]],
       [new Error('connection reset'), [64, 6]],

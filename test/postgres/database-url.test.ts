@@ -11,7 +11,7 @@ test.each([
   expect(serversOf(url).map(({ name }) => name)).toEqual(names);
 });
 
-test('several servers → each has an address of its own, with the same user, database and parameters', () => {
+test('several servers → each has its own address, with the same user, database and parameters', () => {
   expect(serversOf('postgres://u:p@one:1,two:2/db?a=b').map(({ url }) => url)).toEqual([
     'postgres://u:p@one:1/db?a=b',
     'postgres://u:p@two:2/db?a=b',
@@ -23,7 +23,7 @@ test.each([
   ['postgres://u:secret@one:1,/db', 'one of them does not'],
   ['postgres://u:secret@one:1,two:x/db', 'two:x does not'],
   ['postgres://u:secret@one:0,two/db', 'has a port that does not exist: 0'],
-])('%s → refused, and the password is not told', (url, message) => {
+])('%s → refused, and the password is not shown', (url, message) => {
   expect(() => serversOf(url)).toThrow(message);
   expect(() => serversOf(url)).not.toThrow('secret');
 });

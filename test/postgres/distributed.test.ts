@@ -39,28 +39,28 @@ function sent(statement: { name: string; text: string }, organisations: readonly
   return adapted(statement, statement === BY_ROWS ? ['1', ...ASKED.encode(entries)] : SOUGHT.encode(entries));
 }
 
-describe('a statement for such an engine', () => {
-  test('a batch of one organisation → named as a constant wherever organisations are compared', () => {
+describe('a statement for a distributed database', () => {
+  test('a batch of one organisation → has it as a constant wherever organisations are compared', () => {
     expect(sent(BY_ROWS, [7, 7]).text).toContain(
       't.organisation_id = ($2::integer[])[1] AND asked.organisation_id = ($2::integer[])[1]',
     );
     expect(sent(BY_PLACES, [7]).text).toContain('ON organisation_id = ($1::integer[])[1] AND');
   });
 
-  test('a batch of two organisations → not named: none of them would be left out unseen', () => {
+  test('a batch of two organisations → has no constant: otherwise one would be left out silently', () => {
     expect(sent(BY_ROWS, [7, 8]).text).not.toContain('[1]');
     expect(sent(BY_PLACES, [7, 8]).text).toBe(BY_PLACES.text);
   });
 
-  test('the two go under different names, since a session keeps each', () => {
+  test('the two have different names, since a session keeps each', () => {
     expect(sent(BY_ROWS, [7]).name).not.toBe(sent(BY_ROWS, [7, 8]).name);
   });
 
-  test('asked whether there is a row → with something in the list', () => {
+  test('asked whether a row exists → with a column in the select list', () => {
     expect(sent(BY_ROWS, [7]).text).toContain('EXISTS (SELECT 1 FROM process)');
   });
 
-  test('a text of its own → in place of the other', () => {
+  test('a text of its own → used instead of the other', () => {
     expect(adapted({ name: 'two', text: 'SELECT 1', spread: 'SELECT 2' }, []).text).toBe('SELECT 2');
   });
 
@@ -72,7 +72,7 @@ describe('a statement for such an engine', () => {
   });
 });
 
-test('organisations must not be mixed → each batch is one organisation’s, in turns', async () => {
+test('organisations must not be mixed → each batch has one organisation, in turn', async () => {
   const batches: string[][] = [];
   const batcher = new Batcher<Entry, string>(
     async (entries) => {
@@ -188,7 +188,7 @@ describe('a start', () => {
   /** What it has under the names of PostgreSQL's catalogue comes before it. */
   const cluster = () => `${own.url}?options=-c%20search_path%3Dcitus%2Cpg_catalog%2Cpublic`;
 
-  test('on a plain PostgreSQL → served as it is; `distribute` is refused', async () => {
+  test('on a plain PostgreSQL → served without changes; `distribute` is refused', async () => {
     expect(await start()).toEqual({ mixesOrganisations: true });
     await expect(start({ check: (database) => distribute(database, 32) })).rejects.toThrow(
       'this PostgreSQL has no Citus',

@@ -21,7 +21,7 @@ test('a server with fsync and synchronous_commit on → used', async () => {
 });
 
 // catches(durability: a PostgreSQL with fsync off is refused)
-test('a server that says that it runs with fsync off → refused', async () => {
+test('a server with fsync off → refused', async () => {
   // One that really does would have to be started for it; this one only says so.
   await administer(
     database.url,
@@ -43,7 +43,7 @@ test.each(['off', 'local', 'remote_write'])(
   },
 );
 
-test('a login whose sessions do not wait for the log, found only after the start → no session of it is used', async () => {
+test('a login whose sessions do not wait for the log, found only after the start → none of its sessions is used', async () => {
   const ours = new Database(database.url, { maxConnections: 1 });
   onTestFinished(() => ours.close());
   await ours.query({ name: '', text: 'SELECT 1' });
@@ -58,7 +58,7 @@ test('a login whose sessions do not wait for the log, found only after the start
   });
 });
 
-test('options in the address → they hold, and do not replace those of the gateway', async () => {
+test('options in the address → apply, and do not replace those of the gateway', async () => {
   const ours = new Database(`${database.url}?options=-c%20search_path%3Dpublic&connect_timeout=3`, {});
   onTestFinished(() => ours.close());
   const text = `SELECT current_setting('search_path') AS path, current_setting('plan_cache_mode') AS mode`;

@@ -79,7 +79,7 @@ test.each([
   ['sslmode=verify-full&sslrootcert=FOLDER/ours.pem', []],
   ['sslmode=no-verify', ['db.example:5432']],
   ['', ['db.example:5432']],
-])('elsewhere, %s is safe but for %j', (query, unsafe) => {
+])('on another host, %s is safe except with %j', (query, unsafe) => {
   const url = `postgres://gateway@db.example:5432/gateway?${query.replace('FOLDER', encodeURIComponent(folder))}`;
   expect(unsafeServers(url)).toEqual(unsafe);
 });

@@ -57,7 +57,7 @@ test('parameters of every kind, in turns → the same statement, the same answer
   }
 });
 
-test('rows are changed and none comes back → how many they were', async () => {
+test('rows are changed and none returned → the number of changed rows', async () => {
   await database.query({ name: '', text: 'CREATE TABLE thing (id integer)' });
   const insert = { name: 'insert', text: 'INSERT INTO thing SELECT generate_series(1, $1::integer)' };
   const remove = { name: 'remove', text: 'DELETE FROM thing WHERE id <= $1' };
@@ -67,7 +67,7 @@ test('rows are changed and none comes back → how many they were', async () => 
   }
 });
 
-test('the command is complete and its commit fails → the statement has failed', async () => {
+test('the command completes and its commit fails → the statement fails', async () => {
   await database.query({
     name: '',
     text: 'CREATE TABLE thing (id integer UNIQUE DEFERRABLE INITIALLY DEFERRED)',
@@ -78,7 +78,7 @@ test('the command is complete and its commit fails → the statement has failed'
   expect((await database.query(insert, [2])).rows).toEqual([{ id: 2 }]);
 });
 
-test('two statements have one name → the second is refused, and never taken for the first', async () => {
+test('two statements with one name → the second is refused, and never mistaken for the first', async () => {
   const first = { name: 'same', text: 'SELECT $1::integer AS first' };
   const second = { name: 'same', text: 'SELECT $1::integer AS second' };
   expect((await database.query(first, [1])).rows).toEqual([{ first: 1 }]);
@@ -94,7 +94,7 @@ test('the server goes away during a statement → unavailable, and the next has 
   expect((await database.query(one, [1])).rows).toEqual([{ one: 1 }]);
 });
 
-test('a row cannot be read → the statement has failed, not the process, and the next is served', async () => {
+test('an unreadable row → the statement fails, not the process, and the next one is served', async () => {
   // A type that nothing else here reads.
   pg.types.setTypeParser(pg.types.builtins.MACADDR, () => {
     throw new Error('no such address');

@@ -30,7 +30,7 @@ function sharedBy(options: Partial<FairConnectionsOptions>) {
   return { ask, labels, finish };
 }
 
-test('one organisation with much, another that comes later with one → the one begins as soon as something ends', async () => {
+test('one organisation with much work, another that comes later with one statement → that one is next', async () => {
   const { ask, labels, finish } = sharedBy({});
   for (const label of ['a1', 'a2', 'a3', 'a4']) void ask(1, label);
   void ask(2, 'b1');
@@ -41,14 +41,14 @@ test('one organisation with much, another that comes later with one → the one 
   expect(labels()).toEqual(['a1', 'a2', 'a3', 'b1']);
 });
 
-test('one organisation has all that one may have → another begins at once', () => {
+test('one organisation has its maximum → another begins at once', () => {
   const { ask, labels } = sharedBy({ connections: 3, perOrganisation: 2 });
   for (const label of ['a1', 'a2', 'a3']) void ask(1, label);
   void ask(2, 'b1');
   expect(labels()).toEqual(['a1', 'a2', 'b1']);
 });
 
-test('more of one organisation than may wait → refused, and another organisation still may', async () => {
+test('more of one organisation than may wait → refused, and another organisation may still wait', async () => {
   const { ask, labels, finish } = sharedBy({ connections: 1, perOrganisation: 1, maxWaiting: 1 });
   void ask(1, 'a1');
   void ask(1, 'a2');
@@ -59,7 +59,7 @@ test('more of one organisation than may wait → refused, and another organisati
   expect(labels()).toEqual(['a1', 'a2', 'b1']);
 });
 
-test('one that has waited for too long → refused when its turn comes, and the next one begins', async () => {
+test('a statement that has waited too long → refused when its turn comes, and the next one begins', async () => {
   const { ask, labels, finish } = sharedBy({ connections: 1, perOrganisation: 1, maxWaitMs: -1 });
   void ask(1, 'a1');
   const late = expect(ask(1, 'a2')).rejects.toMatchObject({ code: 'not_processed' });

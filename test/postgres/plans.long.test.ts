@@ -146,7 +146,7 @@ function wholeReads(plan: Plan, partial: ReadonlySet<string>, bitmapOf?: string)
 
 const STATEMENTS = await everyStatement();
 
-test('every file of statements is looked at', () => {
+test('every file of statements is tested', () => {
   expect(STATEMENTS.length).toBeGreaterThan(100);
   const names = STATEMENTS.map(({ place }) => place.split(' ').at(-1));
   expect(Object.keys(READING_EVERYTHING).filter((name) => !names.includes(name))).toEqual([]);
@@ -225,7 +225,7 @@ describe.each([
     return explained.at(-1) as PlanNode;
   }
 
-  test('a whole reference among many that begin alike → reads as little as a search for its end', async () => {
+  test('a complete reference among many with the same beginning → reads as little as a search for its end', async () => {
     const database = new Database(own.url, { maxConnections: 1 });
     const blocksRead = async (reference: string) => {
       const page = await explainedPage(database, { reference, limit: 100 });
@@ -242,7 +242,7 @@ describe.each([
 
   // Among ten million, a page of one was looked for in the order of all names, for 1.8 s. An empty table has no such page.
   if (rows > 0) {
-    test('a page of one customer → is planned as a full one, and reads one more than it shows', async () => {
+    test('a page of one customer → planned like a full page, and reads one row more than it shows', async () => {
       const database = new Database(own.url, { maxConnections: 1 });
       try {
         const found = nodesOf(await explainedPage(database, { limit: 1 })).find(

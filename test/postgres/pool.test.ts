@@ -23,7 +23,7 @@ function standStill(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
-test('the process stands still for longer than one waits for a session → it has the session afterwards', async () => {
+test('the process stands still for longer than the session timeout → it gets the session afterwards', async () => {
   const first = database.query({ name: '', text: 'SELECT pg_sleep(0.2)' });
   const second = database.query(ONE);
   standStill(3_600);
@@ -31,7 +31,7 @@ test('the process stands still for longer than one waits for a session → it ha
   expect((await second).rows).toEqual([{ one: 1 }]);
 });
 
-test('the only session is kept for longer → unavailable, and the next one has it again', async () => {
+test('the only session is in use for too long → unavailable, and the next one gets it', async () => {
   const other = new pg.Client({ connectionString: own.url });
   await other.connect();
   await other.query('SELECT pg_advisory_lock(1)');
@@ -42,7 +42,7 @@ test('the only session is kept for longer → unavailable, and the next one has 
   expect((await database.query(ONE)).rows).toEqual([{ one: 1 }]);
 });
 
-test('the server has no session left → those who want another wait for the one that there is; none is there → unavailable', async () => {
+test('the server has no session left → requests for another wait for the existing one; without one → unavailable', async () => {
   const login = `tollgate_pool_${process.pid}`;
   const url = new URL(own.url);
   await administer(own.url, `CREATE ROLE ${login} LOGIN PASSWORD 'secret' CONNECTION LIMIT 1`);
@@ -57,7 +57,7 @@ test('the server has no session left → those who want another wait for the one
   await administer(own.url, `DROP ROLE ${login}`);
 });
 
-test('the pool is closed while somebody waits for a session → that one hears of it', async () => {
+test('the pool is closed while a request waits for a session → the request fails', async () => {
   const kept = database.query({ name: '', text: 'SELECT pg_sleep(0.5)' });
   const waiting = expect(database.query(ONE)).rejects.toThrow('not available');
   await database.close();

@@ -96,7 +96,7 @@ const upToDate = (text: string) =>
     return { applied, schema: await linesOf(database, DESCRIBE) };
   });
 
-describe('a new database, and one that migrations have brought up to date', () => {
+describe('a new database and a migrated one', () => {
   test('→ have the same tables, constraints, indexes, functions, triggers, rights and first rows', async () => {
     const [made, migrated] = await Promise.all([upToDate(''), upToDate(FIRST)]);
     expect(made.applied).toEqual(['schema']);
@@ -105,7 +105,7 @@ describe('a new database, and one that migrations have brought up to date', () =
     expect(made.schema.length).toBeGreaterThan(1_500);
   });
 
-  test('that differ in anything → told', async () => {
+  test('with any difference → reported', async () => {
     const unnoticed = await withDatabase('', async (database, url) => {
       await migrate(database);
       const before = await linesOf(database, DESCRIBE);
@@ -125,7 +125,7 @@ describe('a new database, and one that migrations have brought up to date', () =
   });
 });
 
-describe('a database that is there', () => {
+describe('an existing database', () => {
   const refused = (text: string) =>
     withDatabase(text, async (database) => {
       const tables = `SELECT string_agg(relname, ' ' ORDER BY relname) AS line FROM pg_class WHERE relkind = 'r'`;
@@ -135,14 +135,14 @@ describe('a database that is there', () => {
       return (error as Error).message;
     });
 
-  test('of a time before the first release → refused in one line, and nothing is changed', async () => {
+  test('from before the first release → refused in one line, and nothing is changed', async () => {
     const before = 'the database has schema version 44 from before the first release';
     expect(await refused(`${FIRST}; DELETE FROM schema_migration WHERE version = 45`)).toBe(
       `${before}: only an unchanged version 45 can be migrated`,
     );
   });
 
-  test('with migrations that are not ours → refused in one line, and nothing is changed', async () => {
+  test('with unknown migrations → refused in one line, and nothing is changed', async () => {
     const other = `UPDATE schema_migration SET checksum = 'another' WHERE version = 7`;
     expect(await refused(`${FIRST}; ${other}`)).toContain('only an unchanged version 45 can be migrated');
   });
@@ -171,11 +171,11 @@ describe('a database that is there', () => {
       'UPDATE journal_chain SET earlier_up_to = 7',
       'the journal has entries of a time before the first release',
     ],
-  ])('with %s of a time before the first release → refused in one line', async (_what, data, expected) => {
+  ])('with %s from before the first release → refused in one line', async (_what, data, expected) => {
     expect(await refused(`${FIRST}; ${data}`)).toMatch(`0046_nothing_earlier.sql: ${expected}`);
   });
 
-  test('that several processes bring up to date at once → one does, and the others find it done', async () => {
+  test('migrated by several processes at once → one does it, and the others find it done', async () => {
     const applied = await withDatabase(FIRST, async (database, url) => {
       const others = [1, 2, 3].map(() => new Database(url, { maxConnections: 1, patient: true }));
       const done = await Promise.all([database, ...others].map((each) => migrate(each)));

@@ -61,7 +61,7 @@ async function filesOf(dataDir: string): Promise<string[]> {
 }
 
 // catches(backup: the key is not in it) slow, processes
-test('a backup → says what it holds, holds neither the key nor the demo’s secret, and is closed to others', async () => {
+test('a backup → says what it holds, holds neither the key nor the demo’s secret, and is readable only by its owner', async () => {
   const files = await readdir(folder);
   expect(files.sort()).toEqual(['manifest.json', 'postgres', 'postgres-password']);
   expect(made).toEqual({
@@ -82,7 +82,7 @@ test('a backup → says what it holds, holds neither the key nor the demo’s se
 // catches(restore: it begins a new timeline, by which processes know that the database has gone back) slow, processes
 // catches(restore: merchants and organisations are numbered further on) slow, processes
 // catches(restore: audits and IDs move past what may have been used) slow, processes
-test('restored → what was paid is there, can be refunded, and audits, customers and tokens begin far behind those that may have been used', async () => {
+test('restored → payments are there and can be refunded; audits, customers and tokens continue far ahead of any used before', async () => {
   // After the backup, and lost with it.
   const api = client(gateway.baseUrl, gateway);
   const lost = (await api.purchase()).body;
@@ -122,7 +122,7 @@ test('restored → what was paid is there, can be refunded, and audits, customer
 });
 
 // catches(restore: each time it moves further) slow
-test('restored twice more, without its key → counters move past those of the life before; the gateway does not start, and says what is missing', async () => {
+test('restored twice more, without its key → counters move past those of the earlier restores; the gateway does not start, and says what is missing', async () => {
   const [first, second] = [await dataDirectory(), await dataDirectory()];
   const nextAudit = async (dataDir: string) => (await restoreInto(dataDir)).moved[0]?.toAudit ?? 0;
   const earlier = await nextAudit(first);
@@ -134,7 +134,7 @@ test('restored twice more, without its key → counters move past those of the l
   ]);
 });
 
-test('with the key → it is in the backup, and comes back with it', async () => {
+test('with the key → the backup has it, and the restore brings it back', async () => {
   const withKey = join(await dataDirectory(), 'with-key');
   expect(await inLife(gateway.dataDir).text(`backup ${withKey} --with-key`)).toContain(
     'guard it as you guard the cards',
@@ -147,7 +147,7 @@ test('with the key → it is in the backup, and comes back with it', async () =>
 
 // catches(restore: a manifest leads nowhere else) slow
 // catches(restore: each file is what was backed up) slow
-describe('a backup that is not whole, or was changed, is refused, and nothing is left of the attempt', () => {
+describe('an incomplete or changed backup is refused, and nothing is left of the attempt', () => {
   const half = (content: Buffer) => content.subarray(0, content.length / 2);
   const longer = (content: Buffer) => Buffer.concat([content, Buffer.from(' ')]);
   const elsewhere = (content: Buffer) =>
@@ -181,7 +181,7 @@ describe('a backup that is not whole, or was changed, is refused, and nothing is
   });
 
   // catches(restore: no other backup than the one that is meant) slow
-  test('with another fingerprint than the one asked for', async () => {
+  test('with a fingerprint other than the requested one', async () => {
     const dataDir = await dataDirectory();
     await expect(restoreInto(dataDir, folder, { fingerprint: 'f'.repeat(64) })).rejects.toThrow(
       `the fingerprint of the backup in ${folder} is ${made.fingerprint}`,
@@ -189,7 +189,7 @@ describe('a backup that is not whole, or was changed, is refused, and nothing is
   });
 });
 
-describe('where a backup does not belong', () => {
+describe('unsuitable destinations', () => {
   const refusals: [string, () => string, RegExp][] = [
     ['a folder with something in it', () => folder, /is not empty, and no backup is overwritten/],
     ['the data directory', () => join(gateway.dataDir, 'backup'), /lies in the data directory/],
@@ -208,7 +208,7 @@ describe('where a backup does not belong', () => {
     expect(await filesOf(gateway.dataDir)).toEqual(before);
   });
 
-  test('a PostgreSQL of the operator’s own → refused, with what to use instead', async () => {
+  test('an external PostgreSQL → refused, with what to use instead', async () => {
     const foreign = { DATABASE_URL: 'postgres://tollgate@127.0.0.1:1/tollgate' };
     const refused = async (...args: string[]) => (await runHere(args, foreign)).stderr;
     expect(await refused('backup', '/tmp/never')).toMatch(/^tollgate: DATABASE_URL is set.*pg_basebackup/);
@@ -219,7 +219,7 @@ describe('where a backup does not belong', () => {
 });
 
 // catches(restore: no new database where a restore was interrupted) slow, processes
-test('a restore that was killed → no gateway starts there, and the next restore starts over', async () => {
+test('a killed restore → no gateway starts there, and the next restore starts over', async () => {
   const dataDir = await dataDirectory();
   const killed = start(['restore', folder], environmentOf(dataDir));
   await expect
@@ -239,7 +239,7 @@ test('a restore that was killed → no gateway starts there, and the next restor
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0 && process.platform === 'linux';
 describe.skipIf(!isRoot)(`as root on Linux${isRoot ? '' : ' (skipped)'}`, () => {
-  test('another user of the system → cannot back it up, in one line', async () => {
+  test('another user of the system → cannot make a backup, one line', async () => {
     await chmod(gateway.dataDir, 0o700);
     const folderOfOthers = join(await dataDirectory(), 'others');
     const { stderr, code } = await asNobody(['backup', folderOfOthers], environmentOf(gateway.dataDir));
@@ -249,7 +249,7 @@ describe.skipIf(!isRoot)(`as root on Linux${isRoot ? '' : ' (skipped)'}`, () => 
     ]);
   });
 
-  test('root restores into the directory of an ordinary user → everything is that user’s', async () => {
+  test('root restores into the directory of an ordinary user → everything belongs to that user', async () => {
     const dataDir = await dataDirectory();
     await chown(dataDir, NOBODY, NOBODY);
     await restoreInto(dataDir);

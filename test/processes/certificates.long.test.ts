@@ -156,7 +156,7 @@ describe('two workers', () => {
     await expect.poll(() => inUse(gateway)).toEqual([...said, first.fingerprint]);
   });
 
-  test('a key that does not belong to the certificate → said once, the old one stays, also for a worker that is started meanwhile', async () => {
+  test('a key that does not match the certificate → logged once, the old pair is used, even by a worker started meanwhile', async () => {
     const notRenewed = () => linesOf(gateway, 'certificate not renewed: the one in use stays');
     const [saidBefore, usedBefore] = [notRenewed().length, inUse(gateway).length];
     const next = issue();
@@ -179,7 +179,7 @@ describe('two workers', () => {
   });
 
   // catches(certificates: one that is not in force does not take the place of one that is) processes
-  test('one that has expired → the old one stays', async () => {
+  test('an expired certificate → the old one is used', async () => {
     const said = () => linesOf(gateway, 'certificate not renewed: the one in use stays').at(-1)?.reason;
     const { certificate: used } = await purchaser(gateway, true)();
     await replace(files, issue(daysFromNow(-0.5)));
@@ -188,7 +188,7 @@ describe('two workers', () => {
     expect(certificate).toBe(used);
   });
 
-  test('files that are gone → the old one stays, and a reload says so', async () => {
+  test('missing files → the old certificate is used, and a reload says so', async () => {
     const said = () =>
       linesOf(gateway, 'certificate not renewed: the one in use stays').filter(({ reason }) =>
         /tls\.crt\S* cannot be read \(ENOENT\)$/.test(reason),
@@ -202,7 +202,7 @@ describe('two workers', () => {
   });
 });
 
-test('a certificate that has ended, and a key that everybody can read → said at start; one near its end → a warning; asked again → what is used', async () => {
+test('an expired certificate, and a key that everybody can read → reported at start; close to expiry → a warning; reloaded → what is in use', async () => {
   const ended = issue(daysFromNow(-0.5));
   const files = await filesWith(ended);
   await chmod(files.key, 0o644);

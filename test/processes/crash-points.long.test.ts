@@ -46,7 +46,7 @@ beforeAll(async () => {
 }, 600_000);
 
 describe.each(OPERATIONS)('%s', (operation) => {
-  test('killed when received → not found, and may be sent again under its correlation ID', async () => {
+  test('killed when received → not found, and can be sent again under its correlation ID', async () => {
     const attempt = attemptOf(operation, 'received');
     expect(await outcomeOf(api, attempt.correlationId)).toBeUndefined();
     await expectTargetToShow(api, attempt, false);
@@ -56,7 +56,7 @@ describe.each(OPERATIONS)('%s', (operation) => {
     await expectTargetToShow(api, attempt, true);
   });
 
-  test('killed when claimed, before the acquirer heard of it → error 2, nothing charged, the target is free again', async () => {
+  test('killed when claimed, before the acquirer is asked → error 2, nothing charged, the target is free again', async () => {
     const attempt = attemptOf(operation, 'claimed');
     const outcome = await outcomeOf(api, attempt.correlationId);
     expect(outcome.status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
@@ -68,7 +68,7 @@ describe.each(OPERATIONS)('%s', (operation) => {
   });
 
   test.each(['answered', 'recorded'] as const)(
-    'killed when %s → approved, as the acquirer’s ledger says, and charged once',
+    'killed when %s → approved, as in the acquirer’s ledger, and charged once',
     async (point) => {
       const attempt = attemptOf(operation, point);
       const outcome = await outcomeOf(api, attempt.correlationId);

@@ -122,7 +122,7 @@ test('serve, with a demo → prints a purchase that can be pasted into a shell',
   paid.push(answer.body.audit);
 });
 
-test('user rotate demo → demo.json has the new secret, which pays; a demo.json of another database is left alone', async () => {
+test('user rotate demo → demo.json has the new secret, which works; the demo.json of another database is left alone', async () => {
   const before = await readDemo();
   const { password } = await command('user', 'rotate', 'demo');
   demo = await readDemo();
@@ -150,7 +150,7 @@ test('SIGUSR1 → no debugger opens, the gateway goes on, and the log says so', 
   await pay(gateway);
 });
 
-test('serve, on a port that is taken → one line, exit code 1, and the gateway that has it is not disturbed', async () => {
+test('serve, on a port in use → one line, exit code 1, and the gateway on that port is not disturbed', async () => {
   const before = await postgresPid(dataDir);
   const { code, stdout, stderr } = await run(['serve'], environment);
   expect(code).toBe(1);
@@ -161,7 +161,7 @@ test('serve, on a port that is taken → one line, exit code 1, and the gateway 
   await expectNothingLost(gateway);
 });
 
-test('a command while the gateway runs → uses its PostgreSQL, and a user that it adds can pay at once', async () => {
+test('a command while the gateway runs → uses its PostgreSQL, and a new user can pay at once', async () => {
   expect(await command('organisation', 'list')).toMatchObject([{ id: 1, name: 'Demo' }]);
   const added = await command('user', 'add', 'cashier', '--merchant', '3');
   expect((await client(gateway.baseUrl, added).purchase({ merchant: 3 })).status).toBe(201);
@@ -170,7 +170,7 @@ test('a command while the gateway runs → uses its PostgreSQL, and a user that 
   );
 });
 
-test('SIGTERM to one of two gateways → it ends with 0, and the other one goes on with the PostgreSQL', async () => {
+test('SIGTERM to one of two gateways → it exits with 0, and the other one goes on with the PostgreSQL', async () => {
   const before = await postgresPid(dataDir);
   expect((await gateway.stop()).code).toBe(0);
   expect(await postgresPid(dataDir)).toBe(before);
@@ -178,7 +178,7 @@ test('SIGTERM to one of two gateways → it ends with 0, and the other one goes 
   await expectNothingLost(neighbour);
 });
 
-test('kill -9 → PostgreSQL goes on running, the next start adopts it, and nothing is lost', async () => {
+test('kill -9 → PostgreSQL keeps running, the next start adopts it, and nothing is lost', async () => {
   const before = await postgresPid(dataDir);
   await neighbour.crash();
   expect(await postgresPid(dataDir)).toBe(before);
@@ -189,7 +189,7 @@ test('kill -9 → PostgreSQL goes on running, the next start adopts it, and noth
   await expectNothingLost(gateway);
 });
 
-test('SIGTERM while a payment is in flight → nothing new is begun, the payment gets its 201, and the adopted PostgreSQL is stopped', async () => {
+test('SIGTERM while a payment is in flight → nothing new is accepted, the payment gets its 201, and the adopted PostgreSQL is stopped', async () => {
   const before = await postgresPid(dataDir);
   const api = client(gateway.baseUrl, demo);
   const correlationId = randomUUID();
@@ -215,7 +215,7 @@ function refused(): true {
   return true;
 }
 
-test('commands while no gateway runs, several at once → all do their work, and no PostgreSQL is left', async () => {
+test('commands while no gateway runs, several at once → all succeed, and no PostgreSQL is left running', async () => {
   const [organisations, users, merchant] = await Promise.all([
     inAProcess('organisation', 'list'),
     inAProcess('user', 'list'),
@@ -228,7 +228,7 @@ test('commands while no gateway runs, several at once → all do their work, and
   expect(await postgresPid(dataDir)).toBeUndefined();
 });
 
-test('SIGTERM while the gateway starts → it ends with 0, and no PostgreSQL is left', async () => {
+test('SIGTERM while the gateway starts → it exits with 0, and no PostgreSQL is left running', async () => {
   const starting: RunningProcess = start(['serve'], environment);
   outputs.push(starting.output);
   const pid = await eventually(() => postgresPid(dataDir));
@@ -237,7 +237,7 @@ test('SIGTERM while the gateway starts → it ends with 0, and no PostgreSQL is 
   await expectPostgresGone(pid);
 });
 
-test('serve, a secret in demo.json that is no longer valid → a line says so, and no purchase to paste', async () => {
+test('serve, an invalid secret in demo.json → a line says so, and no purchase is printed', async () => {
   const valid = await readFile(join(dataDir, 'demo.json'), 'utf8');
   await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ ...demo, password: 'of long ago' }));
   const stale = await serve();
@@ -260,7 +260,7 @@ test('serve, a second time → no second demo, the same secret, the earlier tran
   await expectPostgresGone(pid);
 });
 
-test('nothing that was printed or logged, and no file but demo.json, holds the demo’s password or a card number', async () => {
+test('no output, log or file except demo.json holds the demo’s password or a card number', async () => {
   const names = ['postgres.log', 'simulator-ledger.ndjson'];
   const files = await Promise.all(names.map((name) => readFile(join(dataDir, name), 'utf8')));
   const written = [...outputs.map((output) => output()), ...files];

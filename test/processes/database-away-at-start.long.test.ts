@@ -82,7 +82,7 @@ async function answer(url: string, request?: RequestInit) {
 
 describe('serve, the database is away', () => {
   test.concurrent.each(['1', '2'])(
-    'with %s workers → says so, is alive and not ready, and processes nothing; there → serves',
+    'with %s workers → logs it, is alive and not ready, and processes nothing; database back → serves',
     async (workers) => {
       const shared = await installation();
       const proxy = await DatabaseProxy.before(shared.databaseUrl);
@@ -114,7 +114,7 @@ describe('serve, the database is away', () => {
     },
   );
 
-  test.concurrent('and it is told to stop → ends cleanly, also while it waits for an answer', async () => {
+  test.concurrent('and the gateway is stopped → it ends cleanly, even while it waits for an answer', async () => {
     // Accepts connections, and never answers.
     const silent: Server = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -143,7 +143,7 @@ describe('serve, the database is away', () => {
 });
 
 test.each(['1', '2'])(
-  'serve with %s workers, the server is out of connections, for the first session or a later one → waits; there are some → serves',
+  'serve with %s workers, the server is out of connections, for the first session or a later one → waits; connections free → serves',
   async (workers) => {
     const shared = await installation();
     const gateway = await serve(shared, {
@@ -209,7 +209,7 @@ const WRONG: readonly Wrong[] = [
 describe.each(WRONG)('$what', ({ databaseUrl, line, migrating = line, found = /cannot be used/ }) => {
   const environment = async () => ({ DATABASE_URL: databaseUrl(), TOLLGATE_DATA_DIR: await dataDirectory() });
 
-  test('serve → ends with one line', async () => {
+  test('serve → exits with one line', async () => {
     const { code, stdout, stderr } = await run(['serve'], { TOLLGATE_PORT: '0', ...(await environment()) });
     expect([code, stdout]).toEqual([1, expect.not.stringContaining(WAITING)]);
     expect(stderr.split('\n')).toEqual([expect.stringMatching(/^tollgate: /), '']);

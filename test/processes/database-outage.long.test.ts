@@ -99,7 +99,7 @@ test.concurrent('the database is away → payments and lookups 503, not ready bu
   expect((await gateway.stop()).code).toBe(0);
 });
 
-test.concurrent('the database goes away while the acquirer is asked → 504 with Location; back again → the transaction reaches the truth by itself', async () => {
+test.concurrent('the database goes away while the acquirer is asked → 504 with Location; back again → the transaction is resolved by itself', async () => {
   const { shared, proxy, gateway } = await gatewayBehindProxy();
   const { api } = gateway;
   const attempts = await Promise.all(OPERATIONS.map((operation) => prepare(api, operation, SLOW_CARD)));
@@ -131,7 +131,7 @@ test.concurrent('the database goes away while the acquirer is asked → 504 with
   expect((await gateway.stop()).code).toBe(0);
 });
 
-test.concurrent('the database hangs with the payment on its way to it → 503, not ready; it goes on → what arrives late is never charged', async () => {
+test.concurrent('the database hangs while it receives the payment → 503, not ready; it goes on → a late claim is never charged', async () => {
   const { shared, proxy, gateway } = await gatewayBehindProxy();
   const { api } = gateway;
   await api.purchase();
@@ -161,7 +161,7 @@ test.concurrent('the database hangs with the payment on its way to it → 503, n
   expect((await gateway.stop()).code).toBe(0);
 });
 
-test.concurrent('the server has no connection left, after a quiet time → payments go on over those that the gateway holds; what needs another waits for it, or is 503', async () => {
+test.concurrent('the server has no connection left, after a quiet time → payments use the gateway’s connections; others wait for one, or get 503', async () => {
   const shared = await installation();
   const url = new URL(shared.databaseUrl);
   const login = `tollgate_slots_${process.pid}`;

@@ -54,7 +54,7 @@ async function during(wrong: string, right: string): Promise<Report> {
   }
 }
 
-test('a healthy installation → nothing failed, and the only warnings are those of a new installation', async () => {
+test('a healthy installation → nothing fails, and the only warnings are those of a new installation', async () => {
   const report = await doctor();
   const { code, findings } = report;
   expect([code, findings.filter(({ result }) => result === 'failed')]).toEqual([0, []]);
@@ -77,7 +77,7 @@ test('a healthy installation → nothing failed, and the only warnings are those
   expect(Object.keys(byCheck(report))).toEqual(expect.arrayContaining(looked));
 });
 
-test('for a program → JSON, and exit code 1 where something failed', async () => {
+test('for a program → JSON, and exit code 1 if something failed', async () => {
   const well = await run(['doctor', '--json'], asEnvironment(settings()));
   expect([well.code, well.stderr, JSON.parse(well.stdout)]).toEqual([
     0,
@@ -88,7 +88,7 @@ test('for a program → JSON, and exit code 1 where something failed', async () 
   expect([ill.code, JSON.parse(ill.stdout).failed]).toEqual([1, 1]);
 });
 
-test('for a person → a line each, and a sum at the end', async () => {
+test('for a person → a line each, and a summary at the end', async () => {
   const { stdout } = await runHere(['doctor'], asEnvironment(settings()));
   expect(stdout).toMatch(/^ok +settings +can be read; this is not production$/m);
   expect(stdout).toMatch(/^warning +backups +none was ever made → `tollgate backup FOLDER`, every day$/m);
@@ -175,7 +175,7 @@ test.each(WRONGS)('%s → found', async (_, wrong, right, check, expected) => {
   expect(ended.code).toBe(expected.result === 'failed' ? 1 : 0);
 });
 
-test('an event that is dated back, as those of the demo are → not late, since it is placed at once', async () => {
+test('a backdated event, like those of the demo → not late, since it gets its position at once', async () => {
   const dated = `INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type)
     VALUES (now() - interval '20 days', 9, 9, 1, 1, 'transaction.approved')`;
   // An event is always on its way while the doctor runs.
@@ -192,7 +192,7 @@ test('an event that is dated back, as those of the demo are → not late, since 
   }
 });
 
-describe('a PostgreSQL of the operator’s own', () => {
+describe('an external PostgreSQL', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await testDatabase();
@@ -201,7 +201,7 @@ describe('a PostgreSQL of the operator’s own', () => {
 
   const without = async () => byCheck(await doctor({ DATABASE_URL: database.url, TOLLGATE_PORT: '1' }));
 
-  test('with nothing in it and no gateway → only that none runs is failed', async () => {
+  test('empty, and no gateway → the only failure is that none runs', async () => {
     const found = await without();
     const failed = Object.values(found).filter(({ result }) => result === 'failed');
     expect(failed.map(({ check }) => check)).toEqual(['gateway', 'processes']);
@@ -209,7 +209,7 @@ describe('a PostgreSQL of the operator’s own', () => {
     expect(found['feed of events']).toMatchObject({ result: 'ok', found: 'is up to date' });
   });
 
-  test('with trade of days ago and no gateway since → what gateways do by themselves is not failed, too', async () => {
+  test('with transactions from days ago and no gateway since → the gateways’ own jobs are not reported as failed', async () => {
     const own = new pg.Client(database.url);
     await own.connect();
     await own.query(`INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type)
@@ -244,7 +244,7 @@ test.skipIf(!canMount).each([
   });
 });
 
-test('a misspelt setting → found with the right name, and exit code 1', async () => {
+test('a misspelt setting → found, with the right name, and exit code 1', async () => {
   const ended = await doctor({ TOLLGATE_MAX_DELAY_MSEC: '5' });
   expect(byCheck(ended).settings).toMatchObject({
     result: 'failed',
@@ -264,12 +264,12 @@ test('a key file that others can read → found', async () => {
   });
 });
 
-test('a key that is another one → found', async () => {
+test('a different key → found', async () => {
   const ended = await doctor({ TOLLGATE_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') });
   expect(byCheck(ended)['key of this database']).toMatchObject({ result: 'failed' });
 });
 
-test('no gateway and no database → said, the rest is looked at, and nothing is made', async () => {
+test('no gateway and no database → reported, the rest is checked, and nothing is created', async () => {
   const empty = join(await dataDirectory(), 'nothing');
   const ended = await doctor({ TOLLGATE_DATA_DIR: empty, TOLLGATE_PORT: '1' });
   const found = byCheck(ended);
@@ -278,13 +278,13 @@ test('no gateway and no database → said, the rest is looked at, and nothing is
   await expect(stat(empty)).rejects.toThrow('ENOENT');
 });
 
-test('a database of the operator’s own that does not answer → said', async () => {
+test('an external database that does not answer → reported', async () => {
   const found = byCheck(await doctor({ DATABASE_URL: 'postgres://tollgate:secret@127.0.0.1:1/tollgate' }));
   expect(found.database).toMatchObject({ result: 'failed', found: expect.stringContaining('ECONNREFUSED') });
   expect(JSON.stringify(found)).not.toContain('secret');
 });
 
-test('PostgreSQL of the data directory is down → said, and it is not started', async () => {
+test('the PostgreSQL of the data directory is down → reported, and not started', async () => {
   const dataDir = await dataDirectory();
   await mkdir(join(dataDir, 'postgres'));
   const found = byCheck(await doctor({ TOLLGATE_DATA_DIR: dataDir }));

@@ -120,7 +120,7 @@ describe('sessions', () => {
     expect((await started.ended).code).toBe(0);
   });
 
-  test('several servers, the primary among them → it is found, at first and after a failover', async () => {
+  test('several servers, one of them the primary → it is found, at first and after a failover', async () => {
     const { port } = pair.standby;
     const url = pair.primary.url.replace(/@([^/]+)/, (_, host) => `@127.0.0.1:${port},${host}`);
     expect((await connect(readSettings({ DATABASE_URL: url }))).logins.serving).toBe(url);
@@ -156,7 +156,7 @@ describe('sessions', () => {
     expect((await database.query(pid)).rows).not.toEqual(before.rows);
   });
 
-  test('standbys without synchronous replication → the start says that payments can be lost', async () => {
+  test('standbys without synchronous replication → logged at start that payments can be lost', async () => {
     const settings = readSettings({ DATABASE_URL: pair.primary.url });
     expect((await connect(settings)).warnings).toEqual([]);
     const [before] = await pair.primary.sql('SHOW synchronous_standby_names');
@@ -173,7 +173,7 @@ describe('sessions', () => {
     expect(warned).toEqual([expect.stringContaining('a failover may lose acknowledged payments')]);
   });
 
-  test('a pooler that greets for the server, or keeps the settings to itself → refused in one line', async () => {
+  test('a pooler that answers for the server, or hides its settings → refused in one line', async () => {
     for (const pooler of [forgingGreetings, droppingSettings]) {
       const url = await relayed(pair.primary, pooler);
       await expect(connect(readSettings({ DATABASE_URL: url }))).rejects.toThrow(
@@ -188,7 +188,7 @@ describe('promises', () => {
   // catches(failover: that nobody knows the outcome is said after a commit) slow, processes
   // catches(failover: "not there" is said after a commit) slow, processes
   // catches(failover: a former primary is not used again) slow, processes
-  test('the old primary, left behind and still reachable → never 404, empty or unknown, but 503; the new one → all is there', async () => {
+  test('the old primary, still reachable → never 404, empty or unknown, but 503; the new primary → everything is there', async () => {
     const old = await gateway();
     const made = await old.api.purchase();
     const slowly = randomUUID();
@@ -248,7 +248,7 @@ describe('promises', () => {
   });
 
   // catches(failover: a commit that did not wait for its standby is not acknowledged) slow, processes
-  test('a commit that stopped waiting for its standby → not acknowledged, and decided once the standby is back', async () => {
+  test('a commit that no longer waits for its standby → not acknowledged, and decided once the standby is back', async () => {
     const { api } = await gateway();
     await api.purchase();
     const { standby, primary } = pair;
@@ -271,7 +271,7 @@ describe('promises', () => {
     expect(found.status.gateway_status_code).toBe(1);
   });
 
-  test('a database that stands still → 503; it moves again → payments again, and the log has one line for each', async () => {
+  test('a stalled database → 503; it continues → payments again, and the log has one line for each', async () => {
     const { api, logged } = await gateway();
     const made = await api.purchase();
     pair.primary.signal('SIGSTOP');
@@ -297,11 +297,11 @@ describe('promises', () => {
 });
 
 describe('the journal', () => {
-  test('written while the synchronous standby is promoted → nothing that was acknowledged is missing, and its chain is whole', async () => {
+  test('written while the synchronous standby is promoted → nothing acknowledged is missing, and its chain is valid', async () => {
     await synchronousFailover(pair, promote);
   });
 
-  test('a standby that had not got everything is promoted → a checkpoint finds what is lost, and nothing else looks forged', async () => {
+  test('an incomplete standby is promoted → a checkpoint finds what is lost, and nothing else looks forged', async () => {
     await asynchronousFailover(pair, promote);
   });
 });

@@ -60,7 +60,7 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
 
   // catches(full disk: not ready) slow, processes
   // catches(full disk: it is looked for while nobody pays) slow, processes
-  test('without payments → not ready, and one line; space again → ready, and one line', async () => {
+  test('without payments → not ready, one line; space again → ready, one line', async () => {
     expect((await api.purchase()).status).toBe(201);
     expect(await readiness()).toEqual({ status: 'ready' });
 
@@ -84,7 +84,7 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
     expect([logged(FULL), logged(ROOM)]).toEqual([1, 1]);
   });
 
-  test('while everybody pays → 503 not_processed and never charged, one line; space again → everything is paid', async () => {
+  test('under load → 503 not_processed and never charged, one line; space again → all are paid', async () => {
     await fill();
     // Existing pages still take some payments: until the first refusal.
     const refused = await eventually(async () => {
@@ -102,7 +102,7 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
     expect([logged(FULL), logged(ROOM)]).toEqual([2, 2]);
   });
 
-  test('no space for PostgreSQL’s log, so that it stops → not ready; space again → it runs, and everything is paid', async () => {
+  test('no space for PostgreSQL’s log, so that it stops → not ready; space again → it runs, and all are paid', async () => {
     await fill();
     const [, , , port] = (await readFile(join(disk, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
     const password = (await readFile(join(disk, 'postgres-password'), 'utf8')).trim();

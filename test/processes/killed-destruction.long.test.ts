@@ -5,7 +5,7 @@ import { installation } from '../../testkit/cloned-installation.js';
 
 const CARDS = 12_000;
 
-test('gateways killed, and cut off from the database, while they destroy cards → the next goes on where they stopped', async () => {
+test('gateways killed, and cut off from the database, while they destroy cards → the next gateway continues', async () => {
   const { sql, start } = await installation();
   await sql(OLD_PURCHASES, [1, 1, CARDS, '200 days', null]);
   // Enough that they are killed before they finish, however slow the machine.

@@ -115,7 +115,7 @@ const ENDED = 'PostgreSQL of the data directory has ended; starting it again';
 const RUNS = 'PostgreSQL of the data directory runs again';
 
 // catches(embedded PostgreSQL: one that has ended is started again) slow, processes
-test('kill -9 of PostgreSQL → not ready and one line while it is down; then one new server, ready, and nothing is lost', async () => {
+test('kill -9 of PostgreSQL → not ready, one line; then one new server, ready, and nothing is lost', async () => {
   await allPay();
   const before = await postgresPid(dataDir);
   // Nobody can start it while this test holds the lock.
@@ -146,7 +146,7 @@ test('kill -9 of PostgreSQL → not ready and one line while it is down; then on
 });
 
 // catches(embedded PostgreSQL: it is started again under the address that everybody knows) slow, processes
-test('PostgreSQL is shut down by hand → it runs again', async () => {
+test('PostgreSQL is shut down manually → it is started again', async () => {
   const before = await postgresPid(dataDir);
   process.kill(before as number, 'SIGINT');
   await eventually(async () => {
@@ -158,7 +158,7 @@ test('PostgreSQL is shut down by hand → it runs again', async () => {
 });
 
 // catches(embedded PostgreSQL: one that cannot be started is tried again) slow, processes
-test('PostgreSQL cannot be started → the reason once, and it is tried again; once it can → it runs, without anybody’s help', async () => {
+test('PostgreSQL cannot be started → the reason is logged once, and the start repeated; once possible → it runs without intervention', async () => {
   const control = join(dataDir, 'postgres', 'global', 'pg_control');
   await rename(control, `${control}.away`);
   process.kill((await postgresPid(dataDir)) as number, 'SIGKILL');
@@ -185,7 +185,7 @@ test.runIf(seesProcesses)(
   },
 );
 
-test('SIGTERM while PostgreSQL is down → every gateway ends with 0, and no server is left', async () => {
+test('SIGTERM while PostgreSQL is down → every gateway exits with 0, and no server is left running', async () => {
   process.kill((await postgresPid(dataDir)) as number, 'SIGKILL');
   const ended = await Promise.all(gateways.map((gateway) => gateway.stop()));
   expect(ended.map(({ code }) => code)).toEqual([0, 0]);

@@ -62,7 +62,7 @@ test.each(OPERATIONS)(
 );
 
 test.each(OPERATIONS)(
-  '%s, on its way when killed → error 2, nothing charged, the target is free again',
+  '%s, in transit when killed → error 2, nothing charged, the target is free again',
   async (operation) => {
     const attempt = unheardAttempts.find((each) => each.operation === operation) as Attempt;
     const outcome = await outcomeOf(api, attempt.correlationId);

@@ -42,13 +42,13 @@ async function stopped(running: RunningProcess): Promise<number | null> {
   return (await running.ended).code;
 }
 
-test.concurrent('the reader goes at the moment of SIGTERM → the gateway ends', async () => {
+test.concurrent('the reader closes the pipe at the moment of SIGTERM → the gateway ends', async () => {
   const { running, reader } = await pipedGateway();
   await reader.close();
   expect(await stopped(running)).toBe(0);
 });
 
-test.concurrent('the reader has gone for a while → requests are answered, and the gateway ends', async () => {
+test.concurrent('the reader closed the pipe some time ago → requests are answered, and the gateway ends', async () => {
   const { running, reader, api } = await pipedGateway();
   await reader.close();
   for (let sent = 0; sent < 5; sent += 1) {
@@ -97,7 +97,7 @@ function linesOf(text: string): { line?: number; msg?: string; lines?: number }[
 }
 
 // sonic-boom tries for ever to write the rest.
-test.concurrent('the reader has gone when the rest is written at the end → the process ends', async () => {
+test.concurrent('the reader has closed the pipe when the last lines are written → the process ends', async () => {
   const { running, reader } = await pipedLog('output.write("{}\\n");');
   await reader.close();
   running.kill('SIGUSR2');
@@ -118,7 +118,7 @@ test.concurrent('the pipe is full when the process ends, and is read only then �
   expect(linesOf(text).map(({ line }) => line)).toEqual(Array.from({ length: lines }, (_, line) => line));
 });
 
-test.concurrent('more than is kept, and then a reader → whole lines in order, and how many are missing', async () => {
+test.concurrent('more than the buffer holds, then a reader → whole lines in order, and the number of missing ones', async () => {
   const lines = 80_000;
   const { running, reader } = await pipedLog(numbered(lines));
   let text = '';

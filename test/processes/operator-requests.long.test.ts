@@ -36,7 +36,7 @@ const refundsOf = async ({ ledger }: Installation, target: number): Promise<numb
   ).length;
 };
 
-describe('a gateway is killed while it carries a refund out', () => {
+describe('a gateway is killed while it processes a refund', () => {
   const strikes: readonly (readonly [Point, string])[] = [
     // Taken, and nothing else: another process takes it.
     ['received', 'approved'],
@@ -46,7 +46,7 @@ describe('a gateway is killed while it carries a refund out', () => {
     // Its request is not marked as done.
     ['recorded', 'approved'],
   ];
-  test.each(strikes)('when %s → one refund at most, and the request ends as %s', async (point, status) => {
+  test.each(strikes)('when %s → at most one refund, and the request ends as %s', async (point, status) => {
     const shared = await installation();
     const doomed = await shared.start({ CRASH_AT: `${point}:2`, ACQUIRER_DEADLINE_MS: '1500' });
     const target = await purchase(doomed.api);
@@ -72,7 +72,7 @@ describe('a gateway is killed while it carries a refund out', () => {
   });
 });
 
-describe('no gateway', () => {
+describe('no available gateway', () => {
   let shared: Installation;
   let key: CredentialKey;
   let targets: number[];
@@ -103,7 +103,7 @@ describe('no gateway', () => {
   // catches(operator: nothing is stored that no gateway could carry out) slow, processes
   // catches(operator: what has expired is not taken) slow, processes
   // catches(operator: whoever was changed or removed since has nothing carried out) slow, processes
-  test('runs → refused with what to do, nothing is stored; one that does not come to it → says so; later → only what is allowed by then', async () => {
+  test('none runs → refused with what to do, nothing is stored; one too busy → reported; later → only what is allowed by then', async () => {
     const { json, text, refusal } = commandsOn(shared);
     const [slow, expired, dying, suspended, removed, last] = targets as [
       number,

@@ -60,7 +60,7 @@ async function asLogin(url: string | undefined, statement: string): Promise<pg.Q
 
 // catches(roles: an operator’s command works as the login of operators) slow, processes
 // catches(roles: a gateway serves as the login that may only serve) slow, processes
-test('three logins, as the manual makes them → one migrates, one serves, one operates, and none can do what is another’s', async () => {
+test('three logins, set up as documented → one migrates, one serves, one operates, and none can do another’s work', async () => {
   const {
     DATABASE_URL: serving,
     TOLLGATE_MIGRATING_DATABASE_URL: migrating,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const manifest = JSON.parse(read('package.json'));
 
-test('npm pack → holds program, pages, schema, migrations and documentation; no sources, no tests, nothing of this machine', () => {
+test('npm pack → program, pages, schema, migrations and documentation; no sources, no tests, no paths of this machine', () => {
   const { files } = made;
   const { names } = JSON.parse(read('dist/program/files.json'));
   const wanted = [
@@ -45,7 +45,7 @@ test('npm pack → holds program, pages, schema, migrations and documentation; n
   ).toEqual([]);
 });
 
-test('package.json → may be published, needs nothing but PostgreSQL’s binaries, and runs no script where it is installed', () => {
+test('package.json → can be published, needs only PostgreSQL’s binaries, and runs no script on installation', () => {
   expect(manifest.private).toBeUndefined();
   expect(manifest.dependencies).toBeUndefined();
   expect(Object.keys(manifest.optionalDependencies)).toEqual(
@@ -69,7 +69,7 @@ test('version → the same in every package and in the lock file', () => {
   expect(new Set(Object.values(versions))).toEqual(new Set([manifest.version]));
 });
 
-test('what is bundled → its list names the libraries with their licences, and the texts of these are there', () => {
+test('the bundle → its list names the libraries with their licences, and the licence texts are included', () => {
   for (const [bundle, library] of [
     ['program', 'fastify'],
     ['console', 'react'],
@@ -85,7 +85,7 @@ test('what is bundled → its list names the libraries with their licences, and 
   }
 });
 
-test('the tarball, unpacked beside PostgreSQL’s binaries alone → serves: a purchase, the reference page, the console', async () => {
+test('the tarball, unpacked beside PostgreSQL’s binaries only → serves a purchase, the reference page and the console', async () => {
   await promisify(execFile)('tar', ['-xzf', made.tarball, '-C', folder]);
   const installed = join(folder, 'package');
   await mkdir(join(installed, 'node_modules'));

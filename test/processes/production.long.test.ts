@@ -48,7 +48,7 @@ async function refused(change: Environment, userId = 1_000): Promise<string[]> {
 }
 
 test.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])(
-  'everything in order, on %s → starts',
+  'a correct installation, on %s → starts',
   async (host) => {
     expect(await refused({ TOLLGATE_HOST: host })).toEqual([]);
   },
@@ -84,7 +84,7 @@ test.each<[string, Environment, RegExp]>([
   expect(await refused(change)).toEqual([expect.stringMatching(line)]);
 });
 
-test('a database that is away, and nothing else is wrong → serve can wait for it; something is → it does not', async () => {
+test('a database that is away, nothing else wrong → serve may wait for it; something wrong → it does not', async () => {
   const away = {
     TOLLGATE_ENVIRONMENT: 'production',
     DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway',
@@ -95,7 +95,7 @@ test('a database that is away, and nothing else is wrong → serve can wait for 
   await expect(checkProduction(wrong, 1_000)).rejects.not.toThrow(DatabaseAway);
 });
 
-test('every address, with TLS → starts', async () => {
+test('listening on every address, with TLS → starts', async () => {
   const { certificate, key } = makeCertificate();
   const tls = { TOLLGATE_TLS_CERTIFICATE: certificate, TOLLGATE_TLS_KEY: key };
   expect(await refused({ TOLLGATE_HOST: '0.0.0.0', ...tls })).toEqual([]);
@@ -122,7 +122,7 @@ test.each([
   },
 );
 
-test('a database whose host stands elsewhere in its address → judged by where it leads', () => {
+test('a database whose host is in another part of its address → judged by the real host', () => {
   const unsafe = (url: string) =>
     problemsOfEncryption(readSettings({ TOLLGATE_ENVIRONMENT: 'production', DATABASE_URL: url })).length > 0;
   expect(unsafe('postgres://gateway@127.0.0.1/gateway?host=db.example')).toBe(true);
@@ -131,7 +131,7 @@ test('a database whose host stands elsewhere in its address → judged by where 
 });
 
 // catches(production: no listener outside loopback without TLS)
-test('root → one line that says what to do', async () => {
+test('running as root → one line that says what to do', async () => {
   expect(await refused({}, 0)).toEqual([
     'the gateway runs as root; start it as a user that owns nothing else',
   ]);
@@ -174,7 +174,7 @@ test('a login that owns the tables → refused for serving and for operating, al
   await administer(database.url, `DROP ROLE ${serving}`);
 });
 
-test('a database with the demo’s user → refused until it is revoked', async () => {
+test('a database with the demo’s user → refused until the user is revoked', async () => {
   const own = await testDatabase();
   const ours = new Database(own.url, { maxConnections: 1 });
   const dataDir = await dataDirectory();
@@ -190,7 +190,7 @@ test('a database with the demo’s user → refused until it is revoked', async 
   await own.drop();
 });
 
-test('serve with all of it → exit code 1, a line for each, and nothing is made', async () => {
+test('serve with all of these → exit code 1, a line for each, and nothing is created', async () => {
   const dataDir = join(folder, 'production');
   const { code, stdout, stderr } = await run(['serve'], {
     TOLLGATE_ENVIRONMENT: 'production',

@@ -46,13 +46,13 @@ beforeAll(async () => {
 const about = (host: Host, mti: string) => heard(host).filter((message) => message.startsWith(mti)).length;
 
 // catches(routes: the other link is stored before it is asked, killed between) slow, processes
-test('killed → stored is the link that it may have been sent over', () => {
+test('killed → the stored link is the one it may have been sent over', () => {
   expect(Object.fromEntries(stored)).toEqual({ claimed: 'down', rerouted: 'up', answered: 'up' });
   // Only the last one was asked.
   expect([about(up, '0200'), about(down, '0200')]).toEqual([1, 0]);
 });
 
-test('another process → finds out at that link: reversed there, never at the other', async () => {
+test('another process → asks that link: reversed there, never over the other', async () => {
   const { api } = await shared.start();
   for (const point of ['rerouted', 'answered']) {
     expect((await outcomeOf(api, point)).status).toMatchObject({

@@ -40,7 +40,7 @@ const startOn = (dataDir: string) =>
   });
 
 // catches(lost time: an entry of the journal waits for its key) slow
-test('restored, and then the key is brought → the journal is whole, and tells of the restore', async () => {
+test('restored, then the key is added → the journal is valid, and has the restore', async () => {
   const { dataDir, printed } = await restoredBeforeItsKey();
   expect(printed).toContain('The key-encryption key is not in the backup');
   const restored = await startOn(dataDir);
@@ -100,7 +100,7 @@ test('restored → searches that find nothing are 503 until the lost time is rec
   await restored.stop();
 });
 
-test('PostgreSQL recovered to an earlier moment by other means → the gateway notices by itself, and an operator can say how they know what is missing', async () => {
+test('PostgreSQL recovered to an earlier moment by other means → the gateway notices by itself, and an operator can record how the missing part is known', async () => {
   const dataDir = await dataDirectory();
   // What pg_basebackup would have copied, with its log; recovered as from an archive.
   for (const name of ['postgres', 'postgres-password'])

@@ -207,12 +207,12 @@ test.each([
   'http://127.0.0.1:8200',
   'http://localhost:8200',
   'http://[::1]:8200',
-])('HashiCorp Vault at %s → taken', (address) => {
+])('HashiCorp Vault at %s → accepted', (address) => {
   const { keyEncryption } = readSettings({ ...VAULT, TOLLGATE_VAULT_ADDRESS: address });
   expect(keyEncryption).toMatchObject({ provider: 'vault-transit', address });
 });
 
-test('serve on every address without TLS, in development → starts, and warns loudly', async () => {
+test('serve on every address without TLS, in development → starts with a warning', async () => {
   const own = await testDatabase();
   const gateway = await startGatewayProcess({ DATABASE_URL: own.url, TOLLGATE_HOST: '0.0.0.0' });
   const { stdout, stderr } = await gateway.stop();
@@ -221,7 +221,7 @@ test('serve on every address without TLS, in development → starts, and warns l
   await own.drop();
 });
 
-test('serve, DATABASE_URL from a file → that database is used, and no demo is made unless it is asked for; its history is made while it serves', async () => {
+test('serve, DATABASE_URL from a file → that database is used, with a demo only on request; its history is made while it serves', async () => {
   const own = await testDatabase();
   await writeFile(join(folder, 'url'), `${own.url}\n`, { mode: 0o644 });
   const dataDir = await dataDirectory();

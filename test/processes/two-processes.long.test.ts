@@ -67,7 +67,7 @@ test('refund, eighty of a twentieth at once → exactly twenty are accepted', as
   await expectBooksToAgree(shared);
 });
 
-test('one waits for its acquirer for long → a third leaves that alone until the one is killed, and then resolves it', async () => {
+test('one waits long for its acquirer → a third leaves that payment alone until the first is killed, then resolves it', async () => {
   const [waiting] = gateways;
   // It looks as often as it can.
   const eager = await shared.start({ RESOLVER_INTERVAL_MS: '10' });

@@ -69,7 +69,7 @@ async function inDoubt(count: number): Promise<void> {
   });
 }
 
-test('a refund on the console, whose process serves no payments → done, and its process is gone from the registry', async () => {
+test('a refund on the console, whose process serves no payments → done, and that process is no longer in the registry', async () => {
   const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
   const database = new Database(shared.databaseUrl, { maxConnections: 1 });
   const credentialKey = await credentialKeyOf(database, settings).finally(() => database.close());
@@ -84,7 +84,7 @@ test('a refund on the console, whose process serves no payments → done, and it
   expect(await shared.sql('SELECT FROM process WHERE pid = $1', [gateway.pid])).toEqual([]);
 });
 
-test('two workers → both serve, under one address', async () => {
+test('two workers → both serve, on one address', async () => {
   expect(await childrenOf(gateway.pid)).toHaveLength(2);
   await eventually(async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => purchase()));
@@ -98,7 +98,7 @@ const PURCHASES = 'tollgate_request_duration_seconds_count';
 const OF_PURCHASES = { operation: 'createPurchase', status: '201' };
 
 // catches(metrics: what a worker has counted outlives it) slow, processes
-test('one scrape has the figures of both workers; a worker is killed → no count goes back, and its successor’s are in it', async () => {
+test('one scrape has the metrics of both workers; a worker is killed → no counter goes back, and its successor is included', async () => {
   const operators = await gateway.operatorsUrl();
   const purchases = async () => (await scrape(operators)).sum(PURCHASES, OF_PURCHASES) ?? 0;
   const before = await purchases();
@@ -154,7 +154,7 @@ test('the first process is killed → its workers end by themselves', async () =
   await gone(workers);
 });
 
-test.concurrent('two workers with a demo → made and shown once; SIGTERM → all end, in order', async () => {
+test.concurrent('two workers with a demo → created and shown once; SIGTERM → all end in order', async () => {
   const demonstrating = await shared.start({ WORKERS: '2', DEMO: 'true', DATA_DIR: dataDir });
   await eventually(async () => demonstrating.output().includes("  -d '") || undefined);
   expect(demonstrating.output().split('curl -s')).toHaveLength(2);
@@ -178,7 +178,7 @@ test.concurrent('two workers with a demo → made and shown once; SIGTERM → al
   await gone(workers);
 });
 
-test.concurrent('much to log at both workers, and a reader that is slow → every line is whole, and that it listens is said once', async () => {
+test.concurrent('heavy logging in both workers, and a slow reader → every line is whole, and “listening” is logged once', async () => {
   const pipe = join(await dataDirectory(), 'log');
   await promisify(execFile)('mkfifo', [pipe]);
   const script = `exec ${process.execPath} bin/tollgate.js serve > '${pipe}'`;
@@ -236,7 +236,7 @@ async function expectOneLine(settings: Environment, line: RegExp): Promise<void>
   expect([code, stdout]).toEqual([1, '']);
 }
 
-test.concurrent('a port that is taken → exit code 1, and one line', async () => {
+test.concurrent('a port in use → exit code 1, and one line', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
@@ -251,7 +251,7 @@ test.concurrent('a port that is taken → exit code 1, and one line', async () =
   server.close();
 });
 
-test.concurrent('a number of workers that is none, or a setting that only the workers find wrong → exit code 1, and one line', async () => {
+test.concurrent('an invalid number of workers, or a setting that only the workers find wrong → exit code 1, and one line', async () => {
   const directory = join(await dataDirectory(), 'directory');
   await mkdir(directory);
   await Promise.all([

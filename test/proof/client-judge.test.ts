@@ -44,7 +44,7 @@ function broken(change: Partial<Evidence>): string[] {
     .map(([promise]) => promise);
 }
 
-test('an order that is paid once, and one that was declined → nothing is broken', () => {
+test('an order paid once, and a declined one → no promise broken', () => {
   const declined = order({ name: '1-1', correlationIds: ['id-2'], state: 'declined', audit: 2 });
   const stored = row({ audit: 2, acquirerReference: 'r-2', status: 'declined', correlationId: 'id-2' });
   const refusal = charge({ reference: 'r-2', responseCode: '51' });

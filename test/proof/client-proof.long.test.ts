@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 
-test('a shop, killed with its gateways while a proxy meddles → every order known, and none charged twice', async () => {
+test('a shop, killed with its gateways while a proxy interferes → every order known, and none charged twice', async () => {
   const size = [
     ...['--kills', '2', '--latest', '4', '--orders', '16', '--concurrency', '8'],
     ...['--timeout', '2', '--meddle', '15'],

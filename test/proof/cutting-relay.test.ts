@@ -48,7 +48,7 @@ async function connected(): Promise<{ socket: Socket; closed: Promise<unknown>; 
   return { socket, closed, got };
 }
 
-test('struck at a request three times → nothing of it, a part of it, all of it is passed on, and the connection is cut', async () => {
+test('cut at a request three times → none, part or all of it is passed on, and the connection is closed', async () => {
   await relay.stopListening();
   // One that strikes at whatever comes.
   relay = await CuttingRelay.open(port, new Chance(1), 0.001);
@@ -68,7 +68,7 @@ test('struck at a request three times → nothing of it, a part of it, all of it
   expect(relay.inWords('host')).toContain('0200 1/1/1');
 });
 
-test('struck at an answer → the request has arrived whole', async () => {
+test('cut at an answer → the request has arrived whole', async () => {
   const { socket, closed, got } = await connected();
   socket.write(message('0200'));
   await expect.poll(() => Buffer.concat(got).length, PATIENTLY).toBe(8);
@@ -86,7 +86,7 @@ test('struck at an answer → the request has arrived whole', async () => {
   expect([heard.at(-1)?.length, again.got.length]).toEqual([8, 0]);
 });
 
-test('meant for a gateway that has no connection here, or too late → nothing is cut', async () => {
+test('aimed at a gateway without a connection here, or too late → nothing is cut', async () => {
   let end = () => {};
   const until = new Promise<void>((resolve) => {
     end = resolve;
@@ -102,7 +102,7 @@ test('meant for a gateway that has no connection here, or too late → nothing i
   socket.destroy();
 });
 
-test('meant for a gateway whose connection it is → cut', async () => {
+test('aimed at a gateway with a connection here → cut', async () => {
   const struck = relay.strikeAt('gateway', { gatewayPid: process.pid, until: NEVER });
   const { socket, closed } = await connected();
   socket.write(message('0200'));

@@ -5,7 +5,7 @@ import type { Request, Search } from '../../proof/empty/round.js';
 import type { PlacedEntry } from '../../testkit/installation.js';
 import { runProof } from './program.js';
 
-test('searches around requests that come in pieces, at processes that stand still → nothing comes of what was said not to be there', async () => {
+test('searches around requests that arrive in pieces, at stalled processes → no request that was reported absent is processed', async () => {
   const args = ['--rounds', '24', '--long-stops', '0', '--seed', '20240422'];
   const { code, output } = await runProof('empty', args);
   expect(output).toMatch(/^empty: seed 20240422, 24 rounds .*; 0 promises broken$/m);
@@ -74,6 +74,6 @@ test.each<[string, Change, string[]]>([
     { request: { sentMs: 201 }, rows: [{ ...row, status: 'unknown' }] },
     ['every doubt is resolved'],
   ],
-])('the judge, %s → what is broken, and nothing else', (_what, change, expected) => {
+])('the judge, %s → reports that violation, and nothing else', (_what, change, expected) => {
   expect(broken(change)).toEqual(expected);
 });

@@ -2,7 +2,7 @@
 import { expect, inject, test } from 'vitest';
 import { runProof } from './program.js';
 
-test('a guard of the money, removed → a test notices it; all stand below their marks', async () => {
+test('a guard that protects money, removed → a test fails; all guards stand below their marks', async () => {
   const args = ['--sample', '1', '--seed', '7', '--trust-untouched'];
   // On the server of this test run; its databases have names of their own.
   const { code, output } = await runProof('guards', args, { DATABASE_URL: inject('adminUrl') });

@@ -6,19 +6,19 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type NamedTest, readGuards, withoutGuard } from '../../proof/guards/marks.js';
 import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guards/verdict.js';
 
-describe('a guard is removed', () => {
+describe('a removed guard', () => {
   const FILE = 'test/payments/pipeline/refund.test.ts';
   const MORE: NamedTest = [FILE, 'more than is left'];
   const OTHERS: NamedTest = [FILE, 'of another merchant'];
   const ran = (name: string, failed: boolean, file = FILE): RanTest => ({ file, name, failed, message: '' });
 
-  test('a test that it names fails → caught by it', () => {
+  test('its test fails → caught by that test', () => {
     const by = ran('refund of more than is left → 422', true);
     const tests = [ran('refund of another merchant → 404', false), by];
     expect(verdictOn({ tests: [MORE, OTHERS] }, tests)).toEqual({ kind: 'caught', by });
   });
 
-  test('one of several cases of the test that it names fails → caught by that one', () => {
+  test('one of several cases of its test fails → caught by that case', () => {
     const by = ran('void of more than is left → 422', true);
     expect(verdictOn({ tests: [MORE] }, [ran('refund of more than is left → 422', false), by])).toEqual({
       kind: 'caught',
@@ -26,7 +26,7 @@ describe('a guard is removed', () => {
     });
   });
 
-  test('all that it names pass, others fail → not caught', () => {
+  test('its tests pass, others fail → not caught', () => {
     const tests = [
       ran('refund of more than is left → 422', false),
       ran('refund → 201', true),
@@ -35,13 +35,13 @@ describe('a guard is removed', () => {
     expect(verdictOn({ tests: [MORE] }, tests)).toEqual({ kind: 'not caught' });
   });
 
-  test('a test that it names did not run → not shown, even if another fails', () => {
+  test('its test did not run → not shown, even if another fails', () => {
     expect(verdictOn({ tests: [MORE] }, [])).toEqual({ kind: 'not run', tests: [MORE] });
     const failed = [ran('refund of more than is left → 422', true)];
     expect(verdictOn({ tests: [MORE, OTHERS] }, failed)).toEqual({ kind: 'not run', tests: [OTHERS] });
   });
 
-  test('untouched, one fails and one does not run → both are told, by their names', () => {
+  test('untouched sources, one test fails and one does not run → both are named', () => {
     const failures = failuresOf([MORE, MORE, OTHERS], [ran('refund of more than is left → 422', true)]);
     expect([...failures.keys()].toSorted()).toEqual([nameOf(MORE), nameOf(OTHERS)].toSorted());
     expect(failures.get(nameOf(OTHERS))?.words).toBe('did not run');
@@ -79,7 +79,7 @@ test.each([
 ])('%s → refused', () => {});
 `;
 
-  test('a guard and its test → where it stands, without it, and what the test is called', async () => {
+  test('a guard and its test → where it is, the text without it, and the name of the test', async () => {
     const { guards, wrong } = await project(SOURCE, CAUGHT);
     expect(wrong).toEqual([]);
     expect(guards.map(({ name, tests, slow }) => [name, tests, slow])).toEqual([
@@ -91,12 +91,12 @@ test.each([
     expect(two).toEqual(['  isPaid()', '&& true,', '  isOpen(),', '];', '']);
   });
 
-  test('the same guard in two places → both are gone', async () => {
+  test('the same guard in two places → both are removed', async () => {
     const { guards } = await project(`@ guard(one): a ⇒ b\na a\n@ guard(one): a ⇒ c\na\n`, '');
     expect(withoutGuard(guards[0] as (typeof guards)[0]).get('src/one.ts')).toMatch(/\nb a\n.*\nc\n$/);
   });
 
-  test('the text, or a name, that stands behind an empty line → not below the mark', async () => {
+  test('the text, or a name, after an empty line → not below the mark', async () => {
     const { wrong } = await project('@ guard(one): a ⇒ b\nc\n\na\n', "@ catches(one)\n\ntest('later')\n");
     expect(wrong).toEqual([
       '“one”: its text does not stand below its mark',
@@ -104,7 +104,7 @@ test.each([
     ]);
   });
 
-  test('a guard whose text is gone, or that no test catches, or a test of a guard that is gone → said', async () => {
+  test('a guard without its text, a guard without a test, or a test without its guard → reported', async () => {
     const { wrong } = await project(
       SOURCE.replaceAll('isPaid(),', ''),
       CAUGHT.replace('catches(one)', 'catches(three)'),

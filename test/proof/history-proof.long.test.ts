@@ -4,7 +4,7 @@ import { brokenPromises } from '../../proof/history/judge.js';
 import type { Recorded, Shown } from '../../proof/history/record.js';
 import { runProof } from './program.js';
 
-test('clients race under kills, freezes and a hostile acquirer → the history is in order, and all books agree', async () => {
+test('clients race under kills, freezes and a hostile acquirer → the history is linearizable, and all books agree', async () => {
   const args = [
     '--operations',
     '120',
@@ -150,7 +150,7 @@ test.each<[string, Recorded[], string[], ReturnType<typeof event>[]?]>([
   ['events in order', [], [], [event(1, 'unknown'), event(2, 'approved'), event(3, 'voided')]],
   ['an event left out', [], [EVENTS], [event(1, 'unknown'), event(3, 'voided')]],
   ['decided twice', [], [EVENTS], [event(1, 'error'), event(2, 'approved')]],
-])('the judge, %s → what is broken, and nothing else', (_what, history, expected, events = []) => {
+])('the judge, %s → reports that violation, and nothing else', (_what, history, expected, events = []) => {
   const broken = Object.entries(brokenPromises(history, events)).filter(([, cases]) => cases.length > 0);
   expect(broken.map(([promise]) => promise)).toEqual(expected);
 });

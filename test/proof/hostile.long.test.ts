@@ -21,7 +21,7 @@ test(
 );
 
 test(
-  'an answer that is no refusal → ends with 1, and prints the request so that it can be sent again',
+  'an answer that is not a refusal → exits with 1, and prints the request so that it can be sent again',
   async () => {
     const args = [compiledProgram('proof/hostile/hostile'), '--replay', 'test/proof/accepted-request.json'];
     const { code, stdout } = await start(args, whereItIs(), { command: process.execPath }).ended;

@@ -83,7 +83,7 @@ function broken(): string[] {
     .map(([promise]) => promise);
 }
 
-test('all is well → nothing is broken', () => {
+test('all is well → no promise broken', () => {
   expect(broken()).toEqual([]);
 });
 
@@ -92,34 +92,34 @@ const ONCE = 'no order is paid twice';
 const TRUE = 'what was said stays true';
 const NOT_FOUND = 'what was not found is not processed';
 
-test('a cent is missing in the ledger → the books', () => {
+test('a cent is missing in the ledger → reports the books', () => {
   told.entries[0].amountCents = 99;
   expect(broken()).toEqual([BOOKS]);
 });
 
-test('a line of the ledger is missing → the books, and the order that was not paid', () => {
+test('a line of the ledger is missing → reports the books, and the order that was not paid', () => {
   told.entries.splice(1, 1);
   expect(broken()).toEqual([BOOKS, ONCE]);
 });
 
-test('the acquirer reversed what the gateway calls approved → the books, and the order that was not paid', () => {
+test('the acquirer reversed what the gateway calls approved → reports the books, and the order that was not paid', () => {
   told.entries.push({ reference: 'X-1-1', operation: 'reversal' });
   expect(broken()).toEqual([BOOKS, ONCE]);
 });
 
-test('a void is missing in the ledger → the books, and the void that did not happen', () => {
+test('a void is missing in the ledger → reports the books, and the void that did not happen', () => {
   told.entries.pop();
   expect(broken()).toEqual([BOOKS, ONCE]);
 });
 
-test('the first try was processed after all → paid twice, and processed although not found', () => {
+test('the first try was processed after all → reports paid twice, and processed although not found', () => {
   told.rows.push({ ...told.rows[1], audit: 5, acquirerReference: 'X-1-5', correlationId: 'b.1' });
   told.entries.push({ ...told.entries[1], reference: 'X-1-5' });
   told.rows[0].refundedCents = 60;
   expect(broken()).toEqual([ONCE, NOT_FOUND]);
 });
 
-test('the first try turned up and came to nothing → nothing is broken', () => {
+test('the first try was processed late without effect → no promise broken', () => {
   told.rows.push({
     ...told.rows[1],
     audit: 5,
@@ -130,7 +130,7 @@ test('the first try turned up and came to nothing → nothing is broken', () => 
   expect(broken()).toEqual([]);
 });
 
-test('charged although the shop was told of a decline → the order', () => {
+test('charged although the shop got a decline → reports the order', () => {
   told.orders[0].attempts[0].status = 'declined';
   expect(broken()).toEqual([ONCE, TRUE]);
 });
@@ -141,7 +141,7 @@ test.each([
   ['reference', { reference: 'z' }],
   ['amount', { amount_details: { total_amount: '1000' } }],
   ['target', { target_audit: 4 }],
-])('a look-up shows another %s → what was said', (_name, change) => {
+])('a look-up shows another %s → reports the contradiction', (_name, change) => {
   const lookup = told.lookups.get(1);
   told.lookups.set(
     1,
@@ -152,34 +152,34 @@ test.each([
   expect(broken()).toEqual([TRUE]);
 });
 
-test('a look-up finds nothing → what was said', () => {
+test('a look-up finds nothing → reports the contradiction', () => {
   told.lookups.delete(2);
   expect(broken()).toEqual([TRUE]);
 });
 
-test('voided though the shop voided nothing → what was said', () => {
+test('voided though the shop voided nothing → reports the contradiction', () => {
   told.orders.pop();
   expect(broken()).toEqual([TRUE]);
 });
 
-test('the shop complains → proper requests', () => {
+test('the shop complains → reports valid requests', () => {
   told.orders[0].attempts[0].complaint = 'refused with 409';
   expect(broken()).toEqual(['proper requests are served']);
 });
 
-test('the acquirer was asked again, and said no → nothing is asked twice', () => {
+test('the acquirer was asked again, and declined → reports a repeated payment', () => {
   told.entries.push({ ...told.entries[0], responseCode: '12' });
   expect(broken()).toEqual(['nothing is asked twice']);
 });
 
-test('a transaction is unknown at the end → every doubt', () => {
+test('a transaction is unknown at the end → reports every transaction in doubt', () => {
   const unheard = { ...told.rows[0], audit: 9, acquirerReference: 'X-1-9', reference: 'z', refundedCents: 0 };
   told.rows.push({ ...unheard, correlationId: 'z.1', status: 'unknown' });
   expect(broken()).toEqual(['every doubt is resolved']);
 });
 
 test.each([{ refundedCents: 31 }, { completedCents: 1 }, { completedBy: 2 }, { voidedBy: 2 }])(
-  'a reservation that nobody holds, %o → reservations',
+  'a reservation without an operation, %o → reports reservations',
   (change) => {
     Object.assign(told.rows[0], change);
     expect(broken()).toContain('reservations are the sum of what is live');

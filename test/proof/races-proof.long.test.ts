@@ -12,7 +12,7 @@ import {
 } from '../../proof/races/life.js';
 import { runProof } from './program.js';
 
-test('operations that meet on hot targets at two gateways → what some order of them gives', async () => {
+test('operations that collide on hot targets at two gateways → results that some order of them explains', async () => {
   const { code, output } = await runProof('races', ['--rounds', '6', '--seed', '20240422']);
   expect(output).toMatch(/^races: seed 20240422, 6 rounds .*; 0 promises broken$/m);
   expect(code).toBe(0);
@@ -66,25 +66,25 @@ describe('the model', () => {
     expect(explained(purchase, [approved(refund(1), 2), approved(voiding(), 3)])).toBeUndefined();
   });
 
-  test('a refusal for which there was no reason → no order explains it', () => {
+  test('a refusal without a reason → no order explains it', () => {
     expect(explained(purchase, [refused(refund(60), 'refund_exceeds_original')])).toBeUndefined();
     const fitting = [approved(refund(60), 2), refused(refund(40), 'refund_exceeds_original')];
     expect(explained(purchase, fitting)).toBeUndefined();
   });
 
-  test('a refusal for another reason than the target has → no order explains it', () => {
+  test('a refusal for a reason that the target does not have → no order explains it', () => {
     const happenings = [approved(refund(100), 2), refused(refund(1), 'target_not_refundable', later)];
     expect(explained(purchase, happenings)).toBeUndefined();
   });
 
-  test('refused while a declined refund still held the amount → explained; after it was answered → not', () => {
+  test('refused while a declined refund still held the amount → explained; after its answer → not', () => {
     const declined = { ...approved(refund(100), 2), outcome: 'declined' };
     const refusal = (when: object) => refused(refund(50), 'refund_exceeds_original', when as typeof together);
     expect(explained(purchase, [declined, refusal(together)])).toBeDefined();
     expect(explained(purchase, [declined, refusal(later)])).toBeUndefined();
   });
 
-  test('accepted before what it needs was there → no order explains it', () => {
+  test('accepted before the operation it depends on → no order explains it', () => {
     const early = { sentMs: -20, answeredMs: -10 };
     expect(
       explained(purchase, [approved(refund(100), 2, early), approved(voiding(2), 3, later)]),
@@ -97,7 +97,7 @@ describe('the model', () => {
     expect(explained(purchase, backwards)).toBeUndefined();
   });
 
-  test('a voided refund gives its amount back, a voided purchase nothing', () => {
+  test('a voided refund releases its amount, a voided purchase nothing', () => {
     const givenBack = explained(purchase, [approved(refund(60), 2), approved(voiding(2), 3, later)]);
     expect(refundableCents(lifeOf(givenBack, 1))).toBe(100);
     expect(lifeOf(givenBack, 2).status).toBe('voided');
@@ -106,7 +106,7 @@ describe('the model', () => {
     expect(isVoidable(lifeOf(voided, 1))).toBe(false);
   });
 
-  test('two completions, both accepted → only if the first was not approved', () => {
+  test('two completions, both accepted → explained only if the first was not approved', () => {
     const preauthorisation = born(1, 'preauthorisation', 100);
     const [first, second] = [approved(completion(10), 2), approved(completion(90), 3)];
     expect(explained(preauthorisation, [first, second])).toBeUndefined();
@@ -114,7 +114,7 @@ describe('the model', () => {
     expect(explained(preauthorisation, [approved(completion(101), 2)])).toBeUndefined();
   });
 
-  test('answered in doubt → its outcome may come at any later moment', () => {
+  test('answered in doubt → the outcome may take effect at any later moment', () => {
     const doubtful = { ...approved(refund(100), 2), outcome: 'error', doubtful: true };
     const refusal = refused(refund(1), 'refund_exceeds_original', later);
     expect(explained(purchase, [doubtful, refusal])).toBeDefined();

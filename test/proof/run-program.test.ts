@@ -23,7 +23,7 @@ describe.each([
     .map((entry) => parse(entry).name)
     .filter((name) => name !== used);
 
-  test('without a name → every one of them, with a sentence', () => {
+  test('without a name → lists every program, with a sentence', () => {
     const { status, stdout } = run(kind);
     const lines = stdout.slice(0, stdout.indexOf('\n\n')).split('\n');
     expect(status).toBe(0);
@@ -31,7 +31,7 @@ describe.each([
     expect(lines.filter((line) => !/^\S+ {2,}[A-Z].+\.$/.test(line))).toEqual([]);
   });
 
-  test('an unknown name → 1, and the names that there are', () => {
+  test('an unknown name → exit code 1, and the existing names', () => {
     expect(run(kind, 'nonsense')).toEqual({
       status: 1,
       stdout: '',
@@ -39,7 +39,7 @@ describe.each([
     });
   });
 
-  test('a name → that one, with its options', () => {
+  test('a name → runs that program, with its options', () => {
     const { status, stdout } = run(kind, 'cards', '--help');
     expect(status).toBe(0);
     expect(stdout).toMatch(/^usage: cards \[options\]\n {2}--/);

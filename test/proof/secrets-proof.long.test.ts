@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 
-test('mixed trade over simulator and links → no card number or CVV in answers, rows, files and logs; sealed where it is needed', async () => {
+test('mixed transactions over simulator and links → no card number or CVV in responses, rows, files and logs; sealed where needed', async () => {
   const { code, output } = await runProof('secrets', ['--requests', '60', '--seconds', '0', '--seed', '7']);
   expect(output).toMatch(/^secrets: seed 7, \d+ cards, .*; 0 promises broken$/m);
   expect(code).toBe(0);

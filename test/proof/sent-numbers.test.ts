@@ -60,7 +60,7 @@ test('one retrieval reference for two payments → used twice; for a payment and
   expect(refunded.differentReferences(new Map([['T1/1116/000002', 'B']]))).toHaveLength(1);
 });
 
-test('what the host has and the gateway never sent → told', async () => {
+test('a number that the host has and the gateway never sent → reported', async () => {
   const sent = await numbers([{ stan: 1 }]);
   expect(sent.differentReferences(new Map([['T1/1116/000009', 'R0']]))).toHaveLength(1);
   expect([sent.auditOf('T1/1116/000001'), sent.keyOf(1), sent.keyOf(2)]).toEqual([

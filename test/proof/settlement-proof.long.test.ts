@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 
-test('random trade over two days, also while they close → sums as in the ledger, closed days unchanged, planted differences found', async () => {
+test('random transactions over two days, also at the close → sums as in the ledger, closed days unchanged, planted differences found', async () => {
   const { code, output } = await runProof('settlement', [
     ...['--days', '2', '--seconds', '0.4', '--around', '1.2', '--lanes', '2', '--seed', '7'],
   ]);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 
 test.runIf(process.platform === 'linux')(
-  'some load for some seconds → memory and file descriptors are flat, and every purchase is answered',
+  'a few seconds of load → memory and file descriptors are flat, and every purchase is answered',
   async () => {
     const { code, output } = await runProof('soak', [
       '--connections',

@@ -7,7 +7,7 @@ import { dayOf, isServed, told } from '../../proof/tenants/day.js';
 import { compiledProgram } from '../../testkit/project.js';
 import { runProof } from './program.js';
 
-test('some tenants attack for a moment → the other one’s requests are all served, and so is a burst', async () => {
+test('some tenants attack for a moment → the requests of another tenant are all served, and so is a burst', async () => {
   const attacks = ['does not answer', 'for the victim’s user on'];
   const { code, output } = await runProof('tenants', [
     ...['--seconds', '1', '--much', '0.01', '--customers', '200', '--burst', '100', '--any-time'],
@@ -20,7 +20,7 @@ test('some tenants attack for a moment → the other one’s requests are all se
   expect(output).toContain('burst of 100 purchases at once: {"201":100}');
 }, 240_000);
 
-test('a client that only connects is told that it was silent for too long → counted, and nothing is sent', async () => {
+test('a client that only connects and is timed out → counted, and nothing is sent', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.end('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n');
@@ -39,7 +39,7 @@ test('a client that only connects is told that it was silent for too long → co
   expect(JSON.parse(output)).toMatchObject({ requests: 0, statuses: { '408': expect.any(Number) } });
 });
 
-test('a day on which no request was sent or answered → is not served, and says so', () => {
+test('a day without requests sent or answered → reported as not served', () => {
   const nothing = { requests: 0, unsent: 0, broken: 0, statuses: {}, p50Ms: 0, p99Ms: 0, lastMs: 0 };
   const day = dayOf([nothing, nothing, nothing], { anyTime: true });
   expect(isServed(day)).toBe(false);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 
-test('a vault is moved twice while commands are killed → nothing lost, nothing twice, no card in clear, and tokens pay', async () => {
+test('a vault is moved twice while commands are killed → nothing lost or duplicated, no card in clear, and tokens pay', async () => {
   const { code, output } = await runProof('vault-moving', [
     ...['--tokens', '300', '--pay', '30', '--kills', '1', '--seed', '7'],
   ]);

@@ -104,7 +104,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     [390, ''],
     [390, '#contents'],
   ])(
-    '%i pixels wide, light and dark, at "%s" → axe-core finds nothing, and nothing sticks out',
+    '%i pixels wide, light and dark, at "%s" → axe-core finds no problem, and nothing overflows',
     async (width, at) => {
       const page = await reference({ width, at });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
@@ -121,7 +121,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     },
   );
 
-  test('samples → have the address of the gateway, and one language for all, also at the next visit', async () => {
+  test('samples → show the gateway’s address, and one language for all, also at the next visit', async () => {
     const page = await reference();
     const shown = page.locator('#requests pre:visible');
     expect(await shown.innerText()).toContain(`BASE_URL=${gateway.baseUrl}`);
@@ -136,7 +136,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     );
   });
 
-  test('a search → leads to operations, guides, objects and errors, also into what is folded away', async () => {
+  test('a search → finds operations, guides, objects and errors, even in collapsed sections', async () => {
     const page = await reference();
     const results = page.locator('#search-results a');
     const field = page.getByRole('searchbox');
@@ -154,7 +154,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     await expect.poll(() => page.locator('#search-results').innerText()).toBe('Nothing found');
   });
 
-  test('the section that is read → is marked in the contents', async () => {
+  test('the current section → is marked in the contents', async () => {
     const page = await reference();
     const current = page.locator('nav [aria-current]');
     await expect.poll(() => current.allInnerTexts()).toEqual(['Your first request']);
@@ -164,7 +164,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     await expect.poll(() => current.allInnerTexts()).toEqual([expect.stringMatching(/Refund by audit$/)]);
   });
 
-  test('Copy → what stands in the block, without its title', async () => {
+  test('Copy → copies the block, without its title', async () => {
     const page = await reference();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const figure = section(page, 'createPurchase').locator('figure').first();
@@ -177,7 +177,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     expect(copied).toMatch(/^curl "\$BASE_URL/);
   });
 
-  test('a form → a purchase for a test merchant, which a look-up from its own form finds', async () => {
+  test('a form → makes a purchase for a test merchant, which its own look-up form finds', async () => {
     const page = await reference();
     const created = await sent(page, 'createPurchase', { Body: purchaseFor(1) });
     expect(created).toMatch(/^201 X-Correlation-Id docs-[0-9a-f]{32}/);
@@ -194,7 +194,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     expect(await gateway.sql('SELECT audit FROM transaction WHERE merchant_id = $1', [live])).toEqual([]);
   });
 
-  test('a form without a secret → nothing is sent, and the field for it has the focus', async () => {
+  test('a form without a secret → nothing is sent, and its field has the focus', async () => {
     const page = await reference();
     const calls: string[] = [];
     page.on('request', (request) => calls.push(request.url()));
@@ -205,7 +205,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     expect(calls).toEqual([]);
   });
 
-  test('without scripts → everything can be read, and nothing is offered that would not work', async () => {
+  test('without scripts → everything can be read, and no control that needs a script is shown', async () => {
     const page = await reference({ script: false });
     expect(await page.getByRole('button').count()).toBe(0);
     expect(await page.getByRole('searchbox').count()).toBe(0);

@@ -12,7 +12,7 @@ const DOCUMENT = openApiDocument(OPERATIONS);
 const PAGE = referencePage(DOCUMENT);
 const text = textOf(PAGE);
 
-test('every operation shows what each of its statuses answers', () => {
+test('every operation shows the response of each of its statuses', () => {
   for (const { id, method, route } of OPERATIONS) {
     const section = PAGE.slice(PAGE.indexOf(`id="op-${id}"`)).split('</section>')[0] as string;
     const { responses = {} } = DOCUMENT.paths[route]?.[method.toLowerCase()] ?? {};
@@ -22,7 +22,7 @@ test('every operation shows what each of its statuses answers', () => {
   }
 });
 
-test('every error code comes with what docs/errors.md says to do', () => {
+test('every error code has the advice of docs/errors.md', () => {
   const section = text.split('All error codes, and what to do')[1]?.split('What can be done next')[0];
   const rows = [...read('docs/errors.md').matchAll(/^\| \d{3} \| `(\w+)` \| .* \| (.*) \|$/gm)];
   expect(rows).toHaveLength(Object.keys(PROBLEMS).length);
@@ -45,7 +45,7 @@ test('guides, test cards, events and webhooks are those of docs/', () => {
     expect(text.replaceAll(/\s+/g, ' ')).toContain(words);
 });
 
-test('it agrees with docs/: 503, how long an ID stays used, the version, no port of its own', () => {
+test('the page agrees with docs/: 503, how long an ID stays used, the version, no port of its own', () => {
   expect(text).toMatch(/503: certainly not processed/);
   expect(text).toContain('the ID itself is never free');
   expect(text).not.toMatch(/5XX: the outcome|forgets an ID/);

@@ -41,7 +41,7 @@ function pageOfBody(schema: unknown, example?: unknown): string {
   );
 }
 
-describe('the page of the gateway itself', () => {
+describe('the gateway’s own page', () => {
   const text = textOf(PAGE);
 
   test('every operation has its section, its entry in the contents and its address', () =>
@@ -55,7 +55,7 @@ describe('the page of the gateway itself', () => {
       },
     ));
 
-  test('every object of answers is shown once, with every field', () =>
+  test('every object of responses is shown once, with every field', () =>
     expectEach(
       [
         'CreatedTransaction',
@@ -75,12 +75,12 @@ describe('the page of the gateway itself', () => {
       },
     ));
 
-  test('a schema that is not an object of answers is shown in place, under its name', () => {
+  test('a schema that is not a response object is shown in place, under its name', () => {
     expect(text).toMatch(/transaction\.amount_details\s+AmountDetails · required/);
     expect(text).toMatch(/transaction\.amount_details\.total_amount\s+string · required/);
   });
 
-  test('a choice is shown as one, with the fields of both', () => {
+  test('alternatives are shown as such, with the fields of both', () => {
     expect(text).toMatch(
       /transaction\.payment_method\s+CreditcardPaymentMethod or BankaccountPaymentMethod · required/,
     );
@@ -90,7 +90,7 @@ describe('the page of the gateway itself', () => {
     expect(text).toContain('either general_creditcard, or general_bankaccount');
   });
 
-  test('what a text must look like is said in words', () => {
+  test('patterns of texts are described in words', () => {
     expect(text).not.toContain('matches ^');
     expect(text).toContain('keys: 1 to 64 letters, digits, _ and .');
   });
@@ -102,14 +102,14 @@ describe('the page of the gateway itself', () => {
     }
   });
 
-  test('every link inside the page leads somewhere, and every anchor is unique', () => {
+  test('every link inside the page works, and every anchor is unique', () => {
     const ids = [...PAGE.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
     const targets = [...PAGE.matchAll(/href="#([^"]*)"/g)].map(([, target]) => target);
     expect(new Set(ids).size).toBe(ids.length);
     expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
   });
 
-  test('its own style sheet and script are fetched, nothing else is, and nothing inside of it is run', () => {
+  test('the page loads only its own style sheet and script, and has no inline script', () => {
     const own = [
       '<link rel="stylesheet" href="/docs/reference.css">',
       '<script src="/docs/reference.js"></script>',
@@ -122,7 +122,7 @@ describe('the page of the gateway itself', () => {
     expect(rest).not.toMatch(/(?:href|action|content)="(?:https?:)?\/\//i);
   });
 
-  test('what needs a script is hidden until there is one', () => {
+  test('controls that need a script are hidden without one', () => {
     for (const [opening] of PAGE.matchAll(
       /<(?:form id="search"|details class="try"|div id="credentials")[^>]*>/g,
     ))
@@ -130,19 +130,19 @@ describe('the page of the gateway itself', () => {
     expect(PAGE.split('<details class="try" hidden>')).toHaveLength(OPERATIONS.length + 1);
   });
 
-  test('the introduction says how to recover, and that 2XX is no approval', () => {
+  test('the introduction explains how to recover, and that 2XX does not mean approved', () => {
     expect(text).toContain('2XX never means approval.');
     expect(text).toMatch(/empty results within those 24 hours, or 404: it was not processed/);
     expect(PAGE).toContain('href="/v1/openapi.json"');
   });
 
-  test('a schema that stands inside another is a link to it', () => {
+  test('a nested schema is a link to it', () => {
     expect(text).toContain('array of LookedUpTransaction');
     expect(text).not.toContain('results[].audit');
   });
 });
 
-describe('what the document says is shown as text', () => {
+describe('content of the document is shown as text', () => {
   const EVIL = `<b title='x'>"&</b><script>`;
   const evilSchema = {
     type: 'object',
@@ -150,7 +150,7 @@ describe('what the document says is shown as text', () => {
     properties: { [EVIL]: { enum: [EVIL], format: EVIL, pattern: EVIL } },
   };
 
-  test('texts, names, values and examples → escaped, wherever they stand', () => {
+  test('texts, names, values and examples → escaped everywhere', () => {
     const operation = documentWith(
       {
         operationId: EVIL,
@@ -190,7 +190,7 @@ describe('what the document says is shown as text', () => {
     );
   });
 
-  test('an apostrophe in an example → the command still holds together', () => {
+  test('an apostrophe in an example → the shell command is still valid', () => {
     const text = textOf(pageOfBody({ type: 'object' }, { name: "O'Neill" }));
     expect(text).toContain(`curl -X PATCH "$BASE_URL/trials/$TRIAL_ID"`);
     expect(text).toContain(`"name": "O'\\''Neill"`);
@@ -201,7 +201,7 @@ describe('fields', () => {
   const fieldText = (schema: unknown) =>
     textOf(pageOfBody({ type: 'object', properties: { field: schema } }));
 
-  test('what a schema asks for → said in words', () =>
+  test('constraints of a schema → described in words', () =>
     expectEach(
       [
         [{ type: 'string', format: 'luhn-checked' }, 'must pass the Luhn check'],
@@ -234,7 +234,7 @@ describe('fields', () => {
       },
     ));
 
-  test('nested objects, lists and free keys → one row each, under the whole path', () => {
+  test('nested objects, lists and free keys → one row each, with the whole path', () => {
     const text = fieldText({
       type: 'object',
       description: 'Holds others.',
@@ -277,7 +277,7 @@ test('a response without a body → only its status', () => {
   expect(textOf(page)).toContain('204 No Content. Gone.');
 });
 
-test('a response with a schema of its own → its fields, to be unfolded', () => {
+test('a response with its own schema → its fields, in a collapsible section', () => {
   const schema = { type: 'object', properties: { active: { type: 'boolean' } } };
   const page = referencePage(
     documentWith({ responses: { 200: { description: 'It.', content: { 'application/json': { schema } } } } }),
@@ -285,12 +285,12 @@ test('a response with a schema of its own → its fields, to be unfolded', () =>
   expect(page).toMatch(/<details><summary>Fields of the body<\/summary>.*active/s);
 });
 
-test('the build takes templates and style sheet along → the built gateway shows the same page', async () => {
+test('the build includes templates and style sheet → the built gateway shows the same page', async () => {
   const built = new URL('../../dist/reference/documents.js', import.meta.url).href;
   const { referenceDocuments } = (await import(built)) as typeof import('../../src/reference/documents.js');
   expect((await referenceDocuments()).reference.plain.toString()).toBe(PAGE);
 });
 
-test('a template with a placeholder that is not filled → an error before anything is served', () => {
+test('a template with an unfilled placeholder → an error before anything is served', () => {
   expect(() => filled(new Html('<p>{{nothing}}</p>'), () => undefined)).toThrow('is not filled: nothing');
 });

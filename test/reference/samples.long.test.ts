@@ -59,7 +59,7 @@ test('every operation has a sample in each language', () => {
       expect(sample(entry, language), `${entry.operation.operationId} in ${language}`).not.toBe('');
 });
 
-test('the samples for curl → each succeeds, and is answered with what the example of its answer shows', async () => {
+test('the samples for curl → each succeeds, and gets the response of its example', async () => {
   const blocks = await Promise.all(
     ENTRIES.map(async (entry) => {
       const { audit, correlationId, customerId, tokenId } = await values(entry.operation.operationId);

@@ -37,7 +37,7 @@ const DOCUMENTS = [
 ] as const;
 
 describe.each(DOCUMENTS)('%s', (path, type) => {
-  test('clients that accept br or gzip get that, and all get the same text', async () => {
+  test('clients that accept br or gzip get that encoding, and all get the same text', async () => {
     const plain = await got(path);
     expect(plain.headers).toMatchObject({
       'content-type': type,
@@ -60,7 +60,7 @@ describe.each(DOCUMENTS)('%s', (path, type) => {
     }));
 });
 
-test('/docs → runs its own script only, sends to its own gateway only, and stands in no frame', async () => {
+test('/docs → runs only its own script, sends only to its own gateway, and cannot be framed', async () => {
   const { headers } = await got('/docs');
   const rules = String(headers['content-security-policy']).split('; ');
   expect(rules).toEqual([

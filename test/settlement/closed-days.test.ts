@@ -40,7 +40,7 @@ async function closed(): Promise<{ day: string; report: unknown }> {
   return { day, report };
 }
 
-test('in doubt over the close, and then found approved → settles on the day that is open by then', async () => {
+test('in doubt at the close, then found approved → settles on the day that is open by then', async () => {
   await gateway.api.purchase({ amount: 100 });
   acquirer.nextAnswers(() => UNREADABLE);
   acquirer.nextFindings(() => NO_ANSWER);
@@ -63,7 +63,7 @@ test('in doubt over the close, and then found approved → settles on the day th
   expect(await settlementOf(gateway.api, day)).toEqual(report);
 });
 
-test('void asked for in time and answered after the close → taken from the next day, and the closed one keeps the purchase', async () => {
+test('void requested in time and answered after the close → taken from the next day, and the closed day keeps the purchase', async () => {
   const { audit } = (await gateway.api.purchase({ amount: 900 })).body;
   const held = acquirer.holdNextAnswer();
   const voiding = gateway.api.void(audit);
@@ -83,7 +83,7 @@ test('void asked for in time and answered after the close → taken from the nex
 
 // catches(settlement: the client is told the day that is stored)
 // catches(settlement: nothing is dated on a closed day, whatever the answer says)
-test('approved with a day that is closed, as an acquirer or a slow clock may say → the open day, in the answer, the look-up and the report', async () => {
+test('approved with a closed day, as from an acquirer or a slow clock → the open day, in the response, the look-up and the report', async () => {
   const { day, report } = await closed();
   const today = await openDay(gateway);
   acquirer.nextAnswers(() => ({ ...answered('00'), settlementDate: day }));
@@ -99,7 +99,7 @@ test('approved with a day that is closed, as an acquirer or a slow clock may say
 });
 
 // catches(settlement: a day is not closed while a commit is under way)
-test('a commit that is held up over the close → the day is not closed before it, and has it', async () => {
+test('a commit delayed past the close → the day closes only after it, and includes it', async () => {
   const day = await openDay(gateway);
   const slow = new pg.Client({ connectionString: gateway.databaseUrl });
   slow.on('error', () => {});
@@ -129,7 +129,7 @@ test('a commit that is held up over the close → the day is not closed before i
 });
 
 // catches(settlement: entries are only ever appended to)
-test('an entry → nobody changes or removes it', async () => {
+test('an entry → cannot be changed or removed', async () => {
   for (const statement of [
     'UPDATE settlement_entry SET amount_cents = 1',
     'DELETE FROM settlement_entry',
@@ -139,7 +139,7 @@ test('an entry → nobody changes or removes it', async () => {
   }
 });
 
-test('a clock that goes back, with nothing dated ahead → the days that only it had closed are open again', async () => {
+test('a clock that goes back, with nothing dated ahead → days closed only by that clock are open again', async () => {
   const own = await testGateway();
   const database = new Database(own.databaseUrl, { maxConnections: 1 });
   const today = await openDay(own);

@@ -48,7 +48,7 @@ async function reconcile(...lines: string[]): Promise<number | null> {
 
 const open = async (): Promise<Json[]> => json('settlement differences');
 
-test('a file with differences of every kind → each is kept, with what it may mean and what to do, once however often it is read', async () => {
+test('a file with differences of every kind → each is kept once, with its possible cause and what to do, however often the file is read', async () => {
   const lines = [`${declined},purchase,700,AUD`, 'FOREIGN-1,purchase,5,AUD', 'no line'];
   expect(await reconcile(...lines)).toBe(1);
   expect(await reconcile(...lines)).toBe(1);
@@ -70,7 +70,7 @@ test('a file with differences of every kind → each is kept, with what it may m
   expect(await text(`settlement differences --date ${day}`)).toContain('The acquirer settles something');
 });
 
-test('looked at, by command and on the console → off the list, under a name and with a note, journalled; a second time → refused', async () => {
+test('looked at, by command and on the console → off the list, with a name and a note, journalled; a second time → refused', async () => {
   const [, foreign, missing] = await open();
   expect(await refusal(`settlement looked-at ${foreign?.id} --note ' '`)).toMatch(/^a reason is needed/);
   await json(`settlement looked-at ${foreign?.id} --note 'of the kiosk'`);
@@ -97,7 +97,7 @@ test('looked at, by command and on the console → off the list, under a name an
   ]);
 });
 
-test('a better file → what it does not have any more is gone by itself; the same file as before → it is back, and what was looked at stays so', async () => {
+test('a corrected file → solved differences disappear; the first file again → they are back, and those looked at stay so', async () => {
   expect(await reconcile(`${sold},purchase,1000,AUD`)).toBe(0);
   expect(await open()).toEqual([]);
   expect(await reconcile(`${declined},purchase,700,AUD`, 'FOREIGN-1,purchase,5,AUD')).toBe(1);
@@ -105,7 +105,7 @@ test('a better file → what it does not have any more is gone by itself; the sa
 });
 
 // catches(reconciliation: a difference that was looked at does not hide another one)
-test('looked at, then found again with something else here → is open anew, and the one with the note stays as it was', async () => {
+test('looked at, then found again with changed data here → open again, and the earlier one keeps its note', async () => {
   await reconcile(`${declined},purchase,700,AUD`);
   const before = (await open()).find(({ reference }) => reference === declined);
   await json(`settlement looked-at ${before?.id} --note 'asked the acquirer'`);
@@ -126,7 +126,7 @@ test('looked at, then found again with something else here → is open anew, and
 });
 
 // catches(reconciliation: under the name of no acquirer nothing is kept)
-test('an acquirer that is left empty, or misspelt → refused with the known ones, nothing is kept; one that is removed, with entries of the day → taken', async () => {
+test('an empty or misspelt acquirer → refused with the known ones, nothing is kept; a removed one with entries of the day → accepted', async () => {
   const before = await json('settlement differences --all');
   const path = join(gateway.dataDir, randomUUID());
   await writeFile(path, 'reference,transaction_type,amount_cents,currency\n');
@@ -151,7 +151,7 @@ test('an acquirer that is left empty, or misspelt → refused with the known one
 });
 
 // catches(reconciliation: one run at a time replaces the differences of a day)
-test('two files for one day at once → the differences of one of them are open, never of both', async () => {
+test('two files for one day at once → the differences of exactly one of them are open', async () => {
   const files = ['ONE-1', 'TWO-2'].map((reference) =>
     new TextEncoder().encode(
       `reference,transaction_type,amount_cents,currency\n${sold},purchase,1000,AUD\n${reference},purchase,5,AUD\n`,
@@ -173,7 +173,7 @@ test('two files for one day at once → the differences of one of them are open,
 });
 
 // catches(reconciliation: differences that nobody has seen are not looked at with the others)
-test('all of a day and an acquirer looked at together, by command and on the console → off the list with one note, journalled once; changed meanwhile → refused', async () => {
+test('all of a day and an acquirer marked together, by command and on the console → off the list with one note, journalled once; changed meanwhile → refused', async () => {
   // Kept under no name.
   await gateway.sql(
     `INSERT INTO settlement_difference (settlement_date, acquirer, kind, reference, there, here, found_by)
@@ -213,7 +213,7 @@ test('all of a day and an acquirer looked at together, by command and on the con
   ]);
 });
 
-test('a day that is none, or somebody of one organisation → refused', async () => {
+test('an invalid day, or an operator of one organisation → refused', async () => {
   expect((await vera.get('/settlement/differences?date=yesterday')).status).toBe(422);
   const otto = await signedIn(gateway, { role: 'operator', organisation: 1 });
   expect((await otto.get('/settlement/differences')).status).toBe(403);

@@ -79,14 +79,14 @@ test('everything listed → matched, and nothing is open', async () => {
   expect(counts(await reconciled(fileOf(...Object.values(lines))))).toEqual([4, 0, 0, 0, 0]);
 });
 
-test('voided on its own day → the acquirer may list both or neither; one alone is open', async () => {
+test('voided on its own day → the acquirer may list both or neither; only one → open', async () => {
   const all = Object.values(lines);
   expect(counts(await reconciled(fileOf(...all, voided.payment, voided.undoing)))).toEqual([6, 0, 0, 0, 0]);
   expect(counts(await reconciled(fileOf(...all, voided.payment)))).toEqual([5, 0, 1, 0, 0]);
   expect(counts(await reconciled(fileOf(...all, voided.undoing)))).toEqual([5, 0, 1, 0, 0]);
 });
 
-test('each planted difference → found, in its kind, and nothing else', async () => {
+test('each planted difference → found, with its kind, and nothing else', async () => {
   const { sold, refunded, completed } = lines;
   const result = await reconciled(
     fileOf(
@@ -110,7 +110,7 @@ test('each planted difference → found, in its kind, and nothing else', async (
   ]);
 });
 
-test('listed for another day, or over another acquirer → different, and says what is known here', async () => {
+test('listed for another day, or another acquirer → a difference, with what is known here', async () => {
   const yesterday = await reconciled(fileOf(lines.sold), 'simulator', '2026-01-05');
   expect(counts(yesterday)).toEqual([0, 0, 0, 1, 0]);
   expect(yesterday.listed.different[0]?.here).toBe(`approved, settlement date ${day}`);
@@ -119,7 +119,7 @@ test('listed for another day, or over another acquirer → different, and says w
 });
 
 describe('hostile files', () => {
-  test('a byte order mark, CRLF, quotes, blank lines and no last line end → read as they are meant', async () => {
+  test('a byte order mark, CRLF, quotes, blank lines and no final line end → read correctly', async () => {
     const quoted = Object.values(lines).map((line) =>
       line
         .split(',')
@@ -131,7 +131,7 @@ describe('hostile files', () => {
   });
 
   // catches(reconciliation: a line that is there twice counts once)
-  test('wrong lines → each is named with its number and a reason, spoils only itself, and is not repeated', async () => {
+  test('wrong lines → each is named with its number and a reason, affects no other, and is not repeated', async () => {
     const card = '4111111111111111';
     const { sold, refunded, completed, paidOut } = lines;
     const result = await reconciled(
@@ -200,7 +200,7 @@ describe('the commands', () => {
   const tollgate = (...args: string[]) =>
     run(args, { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: dirname(gateway.ledgerPath) });
 
-  test('settlement reconcile → exit code 0 where all is well and 1 where anything is open', async () => {
+  test('settlement reconcile → exit code 0 if nothing is open, otherwise 1', async () => {
     const [good, bad] = [await save(fileOf(...Object.values(lines))), await save(fileOf(lines.sold, 'x'))];
     const command = (path: string) => [
       'settlement',

@@ -22,7 +22,7 @@ afterAll(() => gateway.close());
 
 const AMEX = '378282246310005';
 
-test('one of each kind → a line for each card type and transaction type, and the net; holds and what failed count nothing', async () => {
+test('one of each kind → a line for each card type and transaction type, and the net; holds and failures do not count', async () => {
   const { api } = gateway;
   const day = await openDay(gateway);
   await api.purchase({ amount: 1_000 });
@@ -66,7 +66,7 @@ test('one of each kind → a line for each card type and transaction type, and t
 
 // catches(settlement: a void of a hold settles nothing)
 // catches(settlement: a void takes back what has settled)
-test('voided on its own day → both are there and come to nothing; a voided refund gives back what it took', async () => {
+test('voided on its own day → both are listed and cancel out; a voided refund gives back its amount', async () => {
   const { api } = gateway;
   const day = await openDay(gateway);
   const change = { merchant: 2 };
@@ -80,7 +80,7 @@ test('voided on its own day → both are there and come to nothing; a voided ref
   expect(report.net).toEqual([{ merchant: { id: 2 }, currency: 'AUD', total_amount: '1000' }]);
 });
 
-test('two currencies → never added up', async () => {
+test('two currencies → separate sums', async () => {
   const day = await openDay(gateway);
   for (const currency of ['AUD', 'NZD', 'NZD'])
     await gateway.api.purchase({ merchant: 3, currency, amount: 100 });
@@ -91,7 +91,7 @@ test('two currencies → never added up', async () => {
   ]);
 });
 
-test('a day of more cents than a double holds → exact to the cent', async () => {
+test('a day with more cents than a double holds → exact to the cent', async () => {
   await gateway.sql(
     `INSERT INTO settlement_entry (organisation_id, merchant_id, audit, amount_cents, settlement_date, transaction_type,
        payment_method, card_type, currency, acquirer)
@@ -104,7 +104,7 @@ test('a day of more cents than a double holds → exact to the cent', async () =
 });
 
 // catches(settlement: what was returned before it cleared has nothing to be taken back)
-test('direct debits → on the day they clear; one that was returned before counts nothing; a late return on the day it came', async () => {
+test('direct debits → on the day they clear; returned before that → not counted; a late return → on the day it came', async () => {
   const { api } = gateway;
   const before = await openDay(gateway);
   const debit = (await api.purchase({ amount: 5_000, bankAccount: {} })).body.audit;
@@ -146,7 +146,7 @@ test('direct debits → on the day they clear; one that was returned before coun
   expect(closedDay.closed).toBe(true);
 });
 
-describe('who may see what', () => {
+describe('permissions', () => {
   // catches(settlement: a merchant sees its own day only)
   test('without a merchant → every merchant of the user, and no other', async () => {
     const day = await openDay(gateway);
@@ -184,7 +184,7 @@ test.each([
 });
 
 test.each(['1000-01-01', '2999-12-31', '2026-11-15'])(
-  'a day on which nothing settles (%s) → empty, with the time of its close',
+  'a day without settlement (%s) → empty, with the time of its close',
   async (day) => {
     const report = await settlementOf(gateway.api, day);
     expect([report.lines, report.net]).toEqual([[], []]);

@@ -67,7 +67,7 @@ async function oneOfEachKind(): Promise<number[]> {
 }
 
 // catches(void: not after the settlement cut-off)
-test('before the cut-off of a business day → it settles on that day and can be voided until 18:00; then no more', async () => {
+test('before the cut-off of a business day → settles on that day and can be voided until 18:00, not later', async () => {
   const day = await nextDay(ordinary);
   await moveTo(day, '17:58');
   const voidedInTime = await oneOfEachKind();
@@ -93,7 +93,7 @@ test('before the cut-off of a business day → it settles on that day and can be
   expect(afterwards.body._links).toHaveProperty('void');
 });
 
-test('settled purchase → it can still be refunded, and that refund settles on the open day', async () => {
+test('settled purchase → can still be refunded, and the refund settles on the open day', async () => {
   const day = await nextDay(ordinary);
   await moveTo(day, '17:58');
   const { body } = await gateway.api.purchase();
@@ -103,7 +103,7 @@ test('settled purchase → it can still be refunded, and that refund settles on 
   expect(refund.body.status.acquirer.settlement_date).toBe(`${day.add({ days: 1 })}`);
 });
 
-test('voided purchase, after the cut-off → still voided, and not voidable again', async () => {
+test('voided purchase, after the cut-off → still voided, and cannot be voided again', async () => {
   const day = await nextDay(ordinary);
   await moveTo(day, '12:00');
   const { audit } = (await gateway.api.purchase()).body;
@@ -114,7 +114,7 @@ test('voided purchase, after the cut-off → still voided, and not voidable agai
   expect((await lookedUp(audit)).status.transaction_status_code).toBe('voided');
 });
 
-test('preauthorisation → completable until seven days have passed, and then no more', async () => {
+test('preauthorisation → can be completed until seven days have passed', async () => {
   const { audit, gateway_timestamp } = (await gateway.api.preauthorise()).body;
   const other = (await gateway.api.preauthorise()).body.audit;
   const untilMs = Date.parse(gateway_timestamp) + 7 * 24 * 3_600_000;
@@ -155,7 +155,7 @@ test('preauthorisation → can be voided for as long as it can be completed, pas
   expect([late.status, late.errors]).toEqual([422, ['target_not_voidable path/audit']]);
 });
 
-test('preauthorisation that cannot be completed any more before its day closes → not voidable either', async () => {
+test('preauthorisation that expires before its day closes → cannot be voided after that either', async () => {
   const saturday = await nextDay((day) => day.dayOfWeek === 6);
   await moveTo(saturday, '09:00');
   const { body } = await gateway.api.preauthorise({ merchant: 3 });
@@ -171,7 +171,7 @@ test('preauthorisation, eight days old → 422 target_not_completable', async ()
   expect((await gateway.api.complete(audit, 1)).code).toBe('target_not_completable');
 });
 
-test('preauthorisation of a merchant with an age of two days → completable for two days', async () => {
+test('preauthorisation of a merchant with a limit of two days → can be completed for two days', async () => {
   const { audit, gateway_timestamp } = (await gateway.api.preauthorise({ merchant: 2 })).body;
   const until = (await lookedUp(audit)).kvps[`${KVP}COMPLETABLE_UNTIL`];
   expect(Date.parse(until) - Date.parse(gateway_timestamp)).toBe(2 * 24 * 3_600_000);
@@ -179,7 +179,7 @@ test('preauthorisation of a merchant with an age of two days → completable for
   expect((await gateway.api.complete(audit, 1, { merchant: 2 })).code).toBe('target_not_completable');
 });
 
-test('completion voided when its preauthorisation is too old → the amount is back, but not completable', async () => {
+test('completion voided when its preauthorisation is too old → the amount is released, but cannot be completed', async () => {
   const day = await nextDay(ordinary);
   await moveTo(day, '12:00');
   const { audit, gateway_timestamp } = (await gateway.api.preauthorise()).body;
@@ -200,7 +200,7 @@ test('search, a day after the purchase → no longer found by correlation ID, bu
   expect((await lookedUp(audit)).transaction.reference).toBe('order-1');
 });
 
-test('on a Saturday → it settles on Monday, and can be voided until then', async () => {
+test('on a Saturday → settles on Monday, and can be voided until then', async () => {
   // Months in which no Monday is a holiday in New South Wales.
   const saturday = await nextDay(
     (day) => day.dayOfWeek === 6 && [2, 5, 7, 9, 11].includes(day.add({ days: 2 }).month),
@@ -213,7 +213,7 @@ test('on a Saturday → it settles on Monday, and can be voided until then', asy
   expect((await gateway.api.void(audit)).body.status.transaction_status_code).toBe('approved');
 });
 
-test('on New Year’s Eve after 18:00 → it settles when the banks open again; a card good until December expires at midnight', async () => {
+test('on New Year’s Eve after 18:00 → settles when the banks open again; a card valid until December expires at midnight', async () => {
   const eve = await nextDay((day) => day.month === 12 && day.day === 31);
   const yy = String(eve.year % 100).padStart(2, '0');
   await moveTo(eve, '18:01');
@@ -244,4 +244,4 @@ test('in winter → gateway_timestamp and VOIDABLE_UNTIL have the offset without
   expect((await lookedUp(audit)).kvps[`${KVP}VOIDABLE_UNTIL`]).toBe(`${day}T18:00:00.000+10:00`);
 });
 
-test('whatever the day → the acquirer has the same books', () => expectBooksToAgree(gateway));
+test('after all days → the acquirer has the same books', () => expectBooksToAgree(gateway));

@@ -19,7 +19,7 @@ import { expectEach } from '../../testkit/each-case.js';
 const matches = (pattern: string, text: string) => new RegExp(pattern, 'u').test(text);
 
 describe('BSB', () => {
-  test('six digits with or without a hyphen in the middle → taken', () =>
+  test('six digits with or without a hyphen in the middle → accepted', () =>
     expectEach(['062-000', '062000', '000-000'], (bsb) => {
       expect(matches(BSB_PATTERN, bsb)).toBe(true);
     }));
@@ -39,7 +39,7 @@ describe('BSB', () => {
 });
 
 describe('account number', () => {
-  test('two to nine digits in any grouping, not all of them nought → taken, and read without the grouping', () => {
+  test('two to nine digits in any grouping, not all of them zero → accepted, and read without the grouping', () => {
     const gap = fc.stringMatching(/^[ -]{0,2}$/);
     const digits = fc
       .array(fc.integer({ min: 0, max: 9 }), { minLength: 2, maxLength: 9 })
@@ -90,7 +90,7 @@ describe('account number', () => {
       },
     ));
 
-  test('printed, inspected, joined or put into JSON → the mask alone', () => {
+  test('printed, inspected, joined or put into JSON → only the mask', () => {
     const account = new BankAccount('062-000', '123456789', 'A Customer');
     for (const text of [
       String(account),
@@ -112,7 +112,7 @@ describe('account name', () => {
     matches(RESTRICTED_PATTERN, character),
   );
 
-  test('a name with any character of the restricted set → taken, unless it is one that the banks do not take', () =>
+  test('a name with any character of the restricted set → accepted, unless banks do not take it', () =>
     expectEach(RESTRICTED, (character) => {
       const taken = !'<>`{|}~'.includes(character);
       expect(matches(ACCOUNT_NAME_PATTERN, `A${character}B`)).toBe(taken);
@@ -130,7 +130,7 @@ describe('account name', () => {
     );
   });
 
-  test('1 to 32 characters that are not all spaces → fit for a file', () =>
+  test('1 to 32 characters that are not all spaces → valid for a file', () =>
     expectEach(
       [
         ['', false],
@@ -147,7 +147,7 @@ describe('account name', () => {
     ));
 });
 
-test('an amount of ten digits in Australian dollars → no problem; more, or another currency → each with its place', () => {
+test('an amount of ten digits in Australian dollars → no problem; more, or another currency → each with its location', () => {
   const place = ['body', 'transaction', 'amount_details'];
   const problems = (amount: Parameters<typeof becsFaults>[0]) =>
     becsFaults(amount).map((reason) => problemOf(reason, true));

@@ -13,7 +13,7 @@ const HEAD = `\
 /** Months and days. */
 export const BANK_HOLIDAYS: Readonly<Record<number, string>> = {`;
 
-test('the table of bank holidays is what the rules of New South Wales give', async () => {
+test('the table of bank holidays matches the rules of New South Wales', async () => {
   const calendar = new Holidays('AU', 'NSW');
   const lines = Array.from({ length: LAST_YEAR - FIRST_YEAR + 1 }, (_, index) => {
     const year = FIRST_YEAR + index;

@@ -8,7 +8,7 @@ import { expectEach } from '../../testkit/each-case.js';
 const days = fc.integer({ min: 0, max: 3650 }).map((offset) => addDays('2025-01-01', offset));
 
 describe('a business day', () => {
-  test('is no holiday of New South Wales', () =>
+  test('is not a holiday of New South Wales', () =>
     expectEach(
       [
         ['2026-01-01', "New Year's Day"],
@@ -31,7 +31,7 @@ describe('a business day', () => {
       },
     ));
 
-  test('is a day that is a holiday elsewhere, or none', () =>
+  test('may be a holiday elsewhere', () =>
     expectEach(
       [
         ['2026-04-02', 'Maundy Thursday'],
@@ -64,7 +64,7 @@ describe('the next business day', () => {
     expect(nextBusinessDay('2027-01-01')).toBe('2027-01-04');
   });
 
-  test('leaves no business day out', () => {
+  test('skips no business day', () => {
     fc.assert(
       fc.property(days, (date) => {
         const next = nextBusinessDay(date);
@@ -76,7 +76,7 @@ describe('the next business day', () => {
 });
 
 describe('adding business days', () => {
-  test('steps over weekends and holidays', () => {
+  test('skips weekends and holidays', () => {
     expect(addBusinessDays('2026-04-01', 1)).toBe('2026-04-02');
     expect(addBusinessDays('2026-04-01', 2)).toBe('2026-04-07');
     expect(addBusinessDays('2026-12-24', 3)).toBe('2026-12-31');
@@ -89,7 +89,7 @@ describe('adding business days', () => {
     expect(addBusinessDays('2026-11-16', 1)).toBe('2026-11-17');
   });
 
-  test('in two parts is the same as at once', () => {
+  test('in two steps is the same as at once', () => {
     fc.assert(
       fc.property(days, fc.nat(15), fc.nat(15), (date, first, second) => {
         expect(addBusinessDays(addBusinessDays(date, first), second)).toBe(

@@ -56,7 +56,7 @@ function inGroups(number: string, lengths: readonly number[], separator: string)
     .join(separator);
 }
 
-describe('a card number where none belongs', () => {
+describe('a card number in the wrong place', () => {
   test('is found in any text', () =>
     expectEach(
       [
@@ -110,7 +110,7 @@ describe('a card number where none belongs', () => {
       expect(tried).toBeGreaterThan(SCHEME_CARDS.length);
     }));
 
-  test('is not found where there is none', () =>
+  test('is not found in a text without one', () =>
     expectEach(
       [
         '',
@@ -142,7 +142,7 @@ describe('a card number where none belongs', () => {
       },
     ));
 
-  test('is found exactly where one looks at every stretch of the text', () => {
+  test('is found exactly where a check of every substring finds it', () => {
     const card = fc
       .tuple(
         fc.constantFrom(...SCHEME_CARDS),
@@ -176,7 +176,7 @@ describe('a card number where none belongs', () => {
     );
   });
 
-  test('is looked for in one pass: no character is looked at more often in a longer text', () => {
+  test('is found in one pass: a longer text does not make any character be read more often', () => {
     /** Counts how often it is looked at. */
     const counted = (text: string) => {
       let looks = 0;
@@ -214,7 +214,7 @@ describe('a card number where none belongs', () => {
   });
 });
 
-describe('an ID in a common spelling is never taken for a card number', () => {
+describe('an ID in a common format is never taken for a card number', () => {
   const hyphenated = (hex: string) =>
     `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
   const KINDS: readonly (readonly [string, (hex: string) => string])[] = [
@@ -243,13 +243,13 @@ describe('an ID in a common spelling is never taken for a card number', () => {
   // With hardly a letter in them: where cards are most likely.
   const mostlyDecimal = randomDigits(MANY / 20, '0123456789012345678901234567890123456789a', 4);
 
-  test('each kind: tens of thousands of them', () =>
+  test('tens of thousands of each kind', () =>
     expectEach(KINDS, ([_, spelled]) => {
       expect(refused(spelled, hexadecimal, MANY)).toEqual([]);
       expect(refused(spelled, mostlyDecimal, MANY / 20)).toEqual([]);
     }));
 
-  test('although it has the digits of one', () =>
+  test('even with the digits of one', () =>
     expectEach(
       [
         '11111111-1111-4111-8111-11117aaaaaaa',

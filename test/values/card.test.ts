@@ -54,12 +54,12 @@ describe('the Luhn check', () => {
 });
 
 describe('the card type', () => {
-  test('of the cards of each scheme is that scheme', () =>
+  test('is that of the scheme for cards of each scheme', () =>
     expectEach(SCHEME_CARDS, ([pan, type]) => {
       expect(cardTypeOf(pan)).toBe(type);
     }));
 
-  test('at the edges of the ranges is right', () =>
+  test('is right at the edges of the ranges', () =>
     expectEach(
       [
         ['2221000000000009', 'mastercard'],
@@ -84,7 +84,7 @@ describe('the card type', () => {
     expect(cardTypeOf('')).toBe('');
   });
 
-  test('is one of the eight named ones', () => {
+  test('is one of the eight listed ones', () => {
     expect([...CARD_TYPES].sort()).toEqual(
       ['amex', 'diners', 'discover', 'eftpos', 'jcb', 'mastercard', 'unionpay', 'visa'].sort(),
     );
@@ -108,7 +108,7 @@ describe('the mask', () => {
     );
   });
 
-  test('hides everything of something too short for a card', () => {
+  test('hides everything if the number is too short for a card', () => {
     expect(maskPan('12345678901')).toBe('***********');
     expect(maskPan('')).toBe('');
   });
@@ -132,7 +132,7 @@ describe('secrets cannot be printed', () => {
     ['toLocaleString', (value) => value.toLocaleString()],
   ];
 
-  test('any way to print a card number shows no more than the mask', () =>
+  test('no way to print a card number shows more than the mask', () =>
     expectEach(waysToPrint, ([_, print]) => {
       const printed = print(new CardNumber('4012888888881881'));
       expect(printed).not.toContain('401288888888');
@@ -140,7 +140,7 @@ describe('secrets cannot be printed', () => {
       expect(printed).not.toContain('8888888');
     }));
 
-  test('any way to print a CVV shows nothing of it', () =>
+  test('no way to print a CVV shows any of it', () =>
     expectEach(waysToPrint, ([_, print]) => {
       expect(print(new Cvv('7391')).replace(/:\d+:\d+/g, '')).not.toContain('7391');
     }));
@@ -161,7 +161,7 @@ describe('secrets cannot be printed', () => {
     expect(new Cvv('123').reveal()).toBe('123');
   });
 
-  test('a refused card number or CVV is not named in the error', () => {
+  test('the error for a refused card number or CVV does not repeat it', () => {
     expect(() => new CardNumber('41111111111')).toThrow(/^a card number is 12 to 19 digits$/);
     expect(() => new CardNumber('4111-1111-1111-1111')).toThrow(/^a card number is 12 to 19 digits$/);
     expect(() => new Cvv('12')).toThrow(/^a CVV is 3 or 4 digits$/);
@@ -184,7 +184,7 @@ describe('a virtual PAN', () => {
 });
 
 describe('an expiry date', () => {
-  test('is read as MMYY, and as YYMM where the first half is no month', () => {
+  test('is read as MMYY, or as YYMM if the first half is not a month', () => {
     expect(parseExpiry('1126')).toEqual({ month: 11, year: 2026 });
     expect(parseExpiry('0130')).toEqual({ month: 1, year: 2030 });
     expect(parseExpiry('2611')).toEqual({ month: 11, year: 2026 });
@@ -225,7 +225,7 @@ describe('an expiry date', () => {
       },
     ));
 
-  test('has passed from the month after it on', () => {
+  test('has expired from the following month on', () => {
     const expiry = { month: 12, year: 2026 };
     expect(expired(expiry, 2026, 11)).toBe(false);
     expect(expired(expiry, 2026, 12)).toBe(false);

@@ -44,7 +44,7 @@ const { value } = fc.letrec<{ value: Written }>((tie) => ({
   ),
 }));
 
-test('whatever is written: refused exactly where a member stands twice, and otherwise read as JSON.parse reads it', () => {
+test('any JSON text: refused exactly if a member appears twice, otherwise read as JSON.parse reads it', () => {
   const seen = { doubled: 0, single: 0 };
   fc.assert(
     fc.property(value, ({ text, doubled }) => {
@@ -57,7 +57,7 @@ test('whatever is written: refused exactly where a member stands twice, and othe
   expect(Math.min(seen.doubled, seen.single)).toBeGreaterThan(500);
 });
 
-test.each(['', '{', '{"a":1,}', '"', '{"a":1}x'])('no JSON: %j → refused', (text) => {
+test.each(['', '{', '{"a":1,}', '"', '{"a":1}x'])('not JSON: %j → refused', (text) => {
   expect(() => parseJson(text)).toThrow(SyntaxError);
 });
 

@@ -16,7 +16,7 @@ import {
 import { expectEach } from '../../testkit/each-case.js';
 
 describe('an amount', () => {
-  test('of up to twelve digits goes through cents unchanged', () => {
+  test('of up to twelve digits converts to cents and back unchanged', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 999_999_999_999 }), (amount) => {
         expect(new RegExp(AMOUNT_PATTERN).test(String(amount))).toBe(true);
@@ -26,7 +26,7 @@ describe('an amount', () => {
     );
   });
 
-  test('is not written in any other way', () =>
+  test('has no other accepted form', () =>
     expectEach(['0', '', '01', '-1', '1.00', '1e3', ' 1', '1\n', '1000000000000'], (text) => {
       expect(new RegExp(AMOUNT_PATTERN).test(text)).toBe(false);
     }));
@@ -59,7 +59,7 @@ describe('an amount', () => {
 });
 
 describe('an amount as people write it', () => {
-  test('has the decimals of its currency, both ways', () =>
+  test('has the decimals of its currency, read and written', () =>
     expectEach(
       [
         ['JPY', 600, '600'],
@@ -80,13 +80,13 @@ describe('an amount as people write it', () => {
       },
     ));
 
-  test('may be a debt, and larger than a double holds', () => {
+  test('may be negative, and larger than a double holds', () => {
     expect(moneyText(-1_829, 'AUD')).toBe('-18.29 AUD');
     expect(moneyText(-5, 'KWD')).toBe('-0.005 KWD');
     expect(amountText(12_345_678_901_234_567_890n, 'AUD')).toBe('123456789012345678.90');
   });
 
-  test('with more decimals than its currency has, or written otherwise, is none', () =>
+  test('with more decimals than its currency has, or another form, is invalid', () =>
     expectEach(
       [
         ['6.5', 'JPY'],
@@ -105,12 +105,12 @@ describe('an amount as people write it', () => {
       },
     ));
 
-  test('without a currency means as many cents as each currency has decimals', () => {
+  test('without a currency may mean several amounts in cents, one per number of decimals', () => {
     expect(centsByDecimals('20')).toEqual([20, 200, 2_000, 20_000]);
     expect(centsByDecimals('19.95')).toEqual([null, null, 1_995, 19_950]);
   });
 
-  test('every amount in every currency is read as it was written', () => {
+  test('written and read back is unchanged, in every currency', () => {
     const currency = fc.constantFrom(...CURRENCIES);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 999_999_999_999 }), currency, (amount, code) => {
@@ -119,7 +119,7 @@ describe('an amount as people write it', () => {
     );
   });
 
-  test('has decimals in currencies that exist', () => {
+  test('has decimals only in existing currencies', () => {
     expect(CURRENCIES.filter((code) => decimalsOf(code) === 0)).toHaveLength(16);
     expect(CURRENCIES.filter((code) => decimalsOf(code) === 3)).toHaveLength(7);
   });

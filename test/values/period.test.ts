@@ -20,7 +20,7 @@ describe('a day', () => {
       },
     ));
 
-  test('a date that is not in the calendar, or written otherwise → is none', () =>
+  test('a date that does not exist, or in another form → invalid', () =>
     expectEach(
       ['2026-02-29', '2026-13-01', '2026-00-10', '0000-01-01', '2026-1-1', '26-01-01', '2026-11-15 ', ''],
       (text) => {
@@ -30,7 +30,7 @@ describe('a day', () => {
 });
 
 describe('an instant', () => {
-  test('with an offset → that instant, which belongs to the period', () =>
+  test('with an offset → that instant, included in the period', () =>
     expectEach(
       [
         ['2026-11-15T11:07:18.123+11:00', '2026-11-15T00:07:18.123Z'],
@@ -47,7 +47,7 @@ describe('an instant', () => {
       },
     ));
 
-  test('without an offset, not in the calendar, or written otherwise → is none', () =>
+  test('without an offset, nonexistent, or in another form → invalid', () =>
     expectEach(
       [
         '2026-11-15T11:07:18',
@@ -64,7 +64,7 @@ describe('an instant', () => {
       },
     ));
 
-  test('as responses show it → read back to the millisecond', () => {
+  test('as in responses → read back to the millisecond', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), (ms) => {
         expect(periodStart(sydneyTimestamp(ms))).toBe(ms);

@@ -140,7 +140,7 @@ async function refusalOf(work: () => Promise<unknown>): Promise<Refusal> {
 }
 
 describe('refused, with nothing in the journal', () => {
-  test.each(CASES)('%s → its code and what it is about', async (_, work, code, details) => {
+  test.each(CASES)('%s → its code and details', async (_, work, code, details) => {
     expect(await refusalOf(work)).toMatchObject({ code, details });
   });
 
@@ -181,7 +181,7 @@ describe('surcharges of a live merchant', () => {
   const rule = (scope: SurchargeScope, thousandths = 1_000) => ({ scope, thousandths });
 
   test.each<SurchargeScope>(['default', 'method:creditcard', 'card:eftpos', 'card:visa', 'card:mastercard'])(
-    'on %s → refused without the word; for a test merchant → taken',
+    'on %s → refused without --i-may; for a test merchant → accepted',
     async (scope) => {
       const live = await liveMerchant();
       await expect(set(live, [rule('card:amex'), rule(scope)])).rejects.toThrow(
@@ -193,7 +193,7 @@ describe('surcharges of a live merchant', () => {
     },
   );
 
-  test('on what reaches none of those, or adding nothing → taken', async () => {
+  test('on payments of none of those, or adding nothing → accepted', async () => {
     const rules = [rule('card:amex'), rule('card:diners'), rule('method:bankaccount'), rule('card:visa', 0)];
     expect(await set(await liveMerchant(), rules)).toHaveLength(4);
   });

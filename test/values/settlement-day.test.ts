@@ -65,7 +65,7 @@ describe('the open settlement day', () => {
     expect(at(date, time)).toBe(expected);
   });
 
-  test('is a business day that has not closed yet, with no open business day before it, in whatever order it is asked', () => {
+  test('is the first business day that has not closed, whatever the order of calls', () => {
     const instants = fc.integer({
       min: Date.parse('2025-01-01T00:00:00Z'),
       max: Date.parse('2032-01-01T00:00:00Z'),

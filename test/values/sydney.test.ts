@@ -91,7 +91,7 @@ describe('Sydney dates', () => {
     expect(sydneyYearMonth(utc('2026-12-31T13:00:00Z'))).toEqual({ year: 2027, month: 1 });
   });
 
-  test('and times give back their instant, but for the hour that the clocks show twice', () => {
+  test('and times convert back to their instant, except in the hour that the clocks show twice', () => {
     fc.assert(
       fc.property(instants, (instantMs) => {
         const [date = '', time = ''] = sydneyTimestamp(instantMs).slice(0, 23).split('T');
@@ -102,7 +102,7 @@ describe('Sydney dates', () => {
     );
   });
 
-  test('are added to across months, leap days and the days of 23 and 25 hours', () => {
+  test('can be added to across months, leap days and days of 23 and 25 hours', () => {
     expect(addDays('2026-04-04', 1)).toBe('2026-04-05');
     expect(addDays('2026-04-05', 1)).toBe('2026-04-06');
     expect(addDays('2026-10-03', 2)).toBe('2026-10-05');
@@ -112,7 +112,7 @@ describe('Sydney dates', () => {
     expect(addDays('2026-06-01', 0)).toBe('2026-06-01');
   });
 
-  test('that do not exist are refused', () => {
+  test('that do not exist → refused', () => {
     expect(() => addDays('2026-02-30', 1)).toThrow(RangeError);
     expect(() => sydneyInstant('2026-02-30', '18:00')).toThrow(RangeError);
   });

@@ -45,7 +45,7 @@ describe('character sets', () => {
     }
   });
 
-  test('one bad character anywhere spoils a text, a trailing newline included', () => {
+  test('one bad character anywhere makes a text invalid, even a trailing newline', () => {
     const good = fc.string({ unit: fc.constantFrom(...RESTRICTED) });
     fc.assert(
       fc.property(
@@ -80,7 +80,7 @@ describe('correlation IDs', () => {
 });
 
 describe('KVP keys', () => {
-  test('a key with the request prefix is the key without it, however often the prefix is there', () => {
+  test('a key with the request prefix equals the key without it, however often the prefix appears', () => {
     expect(bareKvpKey('ORDER')).toBe('ORDER');
     expect(bareKvpKey(`${KVP_REQUEST_PREFIX}ORDER`)).toBe('ORDER');
     expect(bareKvpKey(`${KVP_REQUEST_PREFIX}${KVP_REQUEST_PREFIX}ORDER`)).toBe('ORDER');

@@ -28,7 +28,7 @@ const FIT = [
 const POST = (body: unknown) => api.post('/customers', body);
 
 describe('fields', () => {
-  test('name and reference of allowed characters → kept as they are', () =>
+  test('name and reference of allowed characters → stored unchanged', () =>
     expectEach(FIT, async (text) => {
       const answer = await vault.addCustomer({ reference: text, name: text });
       expect(answer.status).toBe(201);
@@ -41,7 +41,7 @@ describe('fields', () => {
     ['name', 60],
     ['reference', 1],
     ['reference', 50],
-  ])('%s of %i characters → taken', async (field, length) => {
+  ])('%s of %i characters → accepted', async (field, length) => {
     const text = `${field.slice(0, 1)}${'x'.repeat(length - 1)}`;
     const answer = await POST({ reference: randomUUID(), name: 'Ada', [field]: text });
     expect(answer.status).toBe(201);
@@ -53,7 +53,7 @@ describe('fields', () => {
     expect(changed.body[field]).toHaveLength(length);
   });
 
-  test('create and update with a name or reference that is none → 422', () =>
+  test('create and update with an invalid name or reference → 422', () =>
     expectEach<[string, unknown, string]>(
       [
         ['name', '', 'field_too_short'],
@@ -84,7 +84,7 @@ describe('fields', () => {
       },
     ));
 
-  test('numbers that are no card number are welcome in names and references', async () => {
+  test('numbers that are not card numbers → accepted in names and references', async () => {
     const answer = await vault.addCustomer({
       reference: '4111111111111112',
       name: 'Order 20261115123456789',
@@ -100,7 +100,7 @@ describe('fields', () => {
     ]);
   });
 
-  test('create with everything wrong → every problem at its place, all together', async () => {
+  test('create with everything wrong → every problem with its location, all together', async () => {
     const answer = await api.call('/customers?merchant_id=0', {
       body: { reference: 'x'.repeat(51), name: 7 },
       correlationId: 'not allowed',
@@ -114,7 +114,7 @@ describe('fields', () => {
     ]);
   });
 
-  test('update with everything wrong → every problem at its place, all together', async () => {
+  test('update with everything wrong → every problem with its location, all together', async () => {
     const answer = await api.call('/customers/0?merchant_id=x', {
       method: 'PATCH',
       body: { reference: '"\u00e9"'.repeat(20), name: '' },
@@ -131,7 +131,7 @@ describe('fields', () => {
     ]);
   });
 
-  test('create and update with a body that is none → refused', () =>
+  test('create and update with an invalid body → refused', () =>
     expectEach(
       [
         ['null', 422, 'field_type body'],

@@ -27,7 +27,7 @@ const containing = (field: 'name' | 'reference', text: string) =>
 
 describe('pages', () => {
   test.each(['name', 'reference', 'customer_id'])(
-    'search ordered by %s, pages of any size, following next → everybody exactly once, in order, and it ends',
+    'search ordered by %s, pages of any size, following next → each customer exactly once, in order, and it ends',
     async (ordering) => {
       for (const limit of [1, 3, 7, customers.length - 1, customers.length]) {
         const pages = await pagesFrom(api, await vault.searchCustomers({ ordering, limit }));
@@ -66,7 +66,7 @@ describe('pages', () => {
     expect(again.text).toBe(first.text);
   });
 
-  test('filters of characters that mean something in an address → the links still lead on', async () => {
+  test('filters with characters that are special in a URL → the links still work', async () => {
     const own = vaultOf(api);
     for (let index = 0; index < 3; index += 1) {
       await own.addCustomer({ name: `50% & more = a+b #${index} ?` });
@@ -78,7 +78,7 @@ describe('pages', () => {
     );
   });
 
-  test('offset → that many are left out, and next goes on from there', async () => {
+  test('offset → that many are skipped, and next continues from there', async () => {
     const expected = inOrder(customers, 'name');
     for (const offset of [0, 1, 5, customers.length - 1, customers.length, customers.length + 1]) {
       expect(await search({ offset })).toEqual(expected.slice(offset));
@@ -132,7 +132,7 @@ describe('pages', () => {
     }
   });
 
-  test('following next while others are added and removed → never fails, ends, and the rest comes exactly once', async () => {
+  test('following next while others are added and removed → never fails, ends, and each unchanged one comes exactly once', async () => {
     const stranger = gateway.as(gateway.stranger);
     const own = vaultOf(stranger);
     const staying = new Set<number>();

@@ -28,7 +28,7 @@ const containing = (field: 'name' | 'reference', text: string) =>
   customers.filter((customer) => customer[field].toLowerCase().includes(text.toLowerCase()));
 
 describe('results', () => {
-  test('search without anything → all customers of the merchant, by name, as list items', async () => {
+  test('search without parameters → all customers of the merchant, by name, as list items', async () => {
     const answer = await vault.searchCustomers();
     expect(answer.status).toBe(200);
     expect(resultsOf(answer)).toEqual(inOrder(customers, 'name'));
@@ -58,7 +58,7 @@ describe('results', () => {
     });
   });
 
-  test('search for a name → customers whose name contains it literally, in any case', () =>
+  test('search for a name → customers whose name contains that text, in any case', () =>
     expectEach(
       [
         'ada',
@@ -84,20 +84,20 @@ describe('results', () => {
       },
     ));
 
-  test('search for a reference → customers whose reference contains it literally, in any case', () =>
+  test('search for a reference → customers whose reference contains that text, in any case', () =>
     expectEach(['r-0', 'R-0', '%', '_', '`', 'q', 'B', '1', '[r]', 'x'.repeat(50)], async (reference) => {
       const expected = inOrder(containing('reference', reference), 'reference');
       expect(await search({ reference, ordering: 'reference' })).toEqual(expected);
     }));
 
-  test('search for a name and a reference → those with both', async () => {
+  test('search for a name and a reference → those that match both', async () => {
     const expected = containing('name', 'ada').filter(({ reference }) => /r-/i.test(reference));
     expect(expected).toHaveLength(2);
     expect(await search({ name: 'ada', reference: 'r-' })).toEqual(inOrder(expected, 'name'));
     expect(await search({ name: 'ada', reference: 'nothing' })).toEqual([]);
   });
 
-  test('a customer that is renamed, and one that is deleted → the search knows at once', async () => {
+  test('a renamed customer, and a deleted one → the search reflects it at once', async () => {
     const own = vaultOf(api);
     const { id } = (await own.addCustomer({ name: 'Before the change' })).body;
     await own.changeCustomer(id, { name: 'After the change' });
@@ -109,7 +109,7 @@ describe('results', () => {
 });
 
 describe('parameters', () => {
-  test('search with a parameter that is none → 422', () =>
+  test('search with an invalid parameter → 422', () =>
     expectEach<[string, string, string]>(
       [
         ['limit', '0', 'field_out_of_range'],
@@ -171,12 +171,12 @@ describe('parameters', () => {
     ]);
   });
 
-  test('search with a parameter given twice → 422, it is not guessed which one counts', async () => {
+  test('search with a repeated parameter → 422', async () => {
     const answer = await api.get('/customers?name=a&name=b');
     expect([answer.status, ...answer.errors]).toEqual([422, 'field_type query/name']);
   });
 
-  test('search with unknown parameters → they are ignored', async () => {
+  test('search with unknown parameters → ignored', async () => {
     const answer = await api.get('/customers?merchant_id=2&colour=blue&Name=x');
     expect(resultsOf(answer)).toHaveLength(customers.length);
   });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('creating', () => {
-  test('create a customer → 201, its address in Location, and a lookup answers the same', async () => {
+  test('create a customer → 201, its address in Location, and a lookup shows the same', async () => {
     const answer = await vault.addCustomer({ reference: 'reference-1', name: 'Ada Lovelace' });
     expect(answer.status).toBe(201);
     const { id } = answer.body;
@@ -33,7 +33,7 @@ describe('creating', () => {
     expect(found.text).toBe(answer.text);
   });
 
-  test('create with a reference that is taken → 200, the same customer, its name kept', async () => {
+  test('create with a reference that is taken → 200, the same customer, its name unchanged', async () => {
     const first = await vault.addCustomer({ name: 'The first name' });
     const { reference } = first.body;
     const second = await vault.addCustomer({ reference, name: 'Another name' });
@@ -66,7 +66,7 @@ describe('creating', () => {
     }
   });
 
-  test('the same reference with two merchants and with another organisation → a customer each', async () => {
+  test('the same reference at two merchants and in another organisation → a customer each', async () => {
     const reference = randomUUID();
     const vaults = [vault, vaultOf(api, 2), vaultOf(gateway.as(gateway.stranger))];
     const answers = await Promise.all(
@@ -79,7 +79,7 @@ describe('creating', () => {
     }
   });
 
-  test('create with unknown members and query parameters → they are ignored', async () => {
+  test('create with unknown members and query parameters → ignored', async () => {
     const reference = randomUUID();
     const answer = await api.post('/customers?unknown=1&limit=0', {
       reference,
@@ -123,7 +123,7 @@ describe('one customer', () => {
   });
 
   test.each([2147483647, 1_000_000])(
-    'look up, update or delete customer %i, whom nobody made → 404',
+    'look up, update or delete customer %i, which was never created → 404',
     async (id) => {
       for (const answer of [
         await vault.lookUpCustomer(id),
@@ -141,7 +141,7 @@ describe('one customer', () => {
     ['both', { name: 'New name', reference: 'new-reference-2' }],
     ['neither', {}],
     ['unknown members', { id: 5, nickname: 'x' }],
-  ])('update %s → 200, the customer as it is now, the rest as it was', async (_what, change) => {
+  ])('update %s → 200, the current customer, the rest unchanged', async (_what, change) => {
     const before = (await vault.addCustomer()).body;
     const answer = await vault.changeCustomer(before.id, change);
     expect(answer.status).toBe(200);
@@ -167,7 +167,7 @@ describe('one customer', () => {
     expect((await vault.changeCustomer(mine.id, { reference: theirs.reference })).status).toBe(200);
   });
 
-  test('ten customers updated at once to one reference → one of them gets it', async () => {
+  test('ten customers updated at once to one reference → exactly one of them gets it', async () => {
     const ids = await Promise.all(Array.from({ length: 10 }, () => vault.newCustomer()));
     const reference = randomUUID();
     const answers = await Promise.all(ids.map((id) => vault.changeCustomer(id, { reference })));
@@ -175,7 +175,7 @@ describe('one customer', () => {
     expect((await vault.searchCustomers({ reference })).body.results).toHaveLength(1);
   });
 
-  test('a reference that was given up by an update → free for a new customer', async () => {
+  test('a reference released by an update → free for a new customer', async () => {
     const { id, reference } = (await vault.addCustomer()).body;
     await vault.changeCustomer(id, { reference: randomUUID() });
     const answer = await vault.addCustomer({ reference });
@@ -203,7 +203,7 @@ describe('deleting', () => {
     expect(answer.status).toBe(204);
   });
 
-  test('a reference whose customer was deleted → a new customer with a new identifier', async () => {
+  test('the reference of a deleted customer → a new customer with a new ID', async () => {
     const { id, reference } = (await vault.addCustomer()).body;
     await vault.deleteCustomer(id);
     const again = await vault.addCustomer({ reference });
@@ -218,7 +218,7 @@ describe('deleting', () => {
   });
 
   // catches(deleted customer: its tokens go too)
-  test('delete a customer with tokens → they are gone too, the transactions stay', async () => {
+  test('delete a customer with tokens → the tokens are deleted too, the transactions stay', async () => {
     const { customerId, id, virtualPan } = await vault.newToken();
     const other = await vault.newToken({ preferred_name: 'Other' }, customerId);
     const purchase = await api.purchase({ pan: virtualPan, amount: 500 });

@@ -97,7 +97,7 @@ describe('tokens', () => {
     await expectUnusable(token);
   });
 
-  test('a bank account’s token is made one of a card → nothing is lodged', async () => {
+  test('a bank account’s token is changed to one of a card → nothing is lodged', async () => {
     const token = await vault.newToken({ account: bankAccount() });
     await write(`UPDATE token SET account_type = 'general_creditcard' WHERE id = ${token.id}`);
     await expectUnusable(token);
@@ -140,7 +140,7 @@ describe('tokens', () => {
     },
   );
 
-  test('a token whose card was replaced properly → the new card is charged, again and again', async () => {
+  test('a token whose card was replaced by its merchant → the new card is charged, again and again', async () => {
     const token = await vault.newToken();
     for (const pan of ['5555555555554444', '4111111111111111']) {
       const account = cardAccount({ 'CARD.PAN': pan });
@@ -171,7 +171,7 @@ describe('tokens', () => {
     await expectUnusable(token);
   });
 
-  test('a token is removed altogether → verifying finds it', async () => {
+  test('a token is removed from the table → verification finds it', async () => {
     const token = await vault.newToken();
     await write(`DELETE FROM token WHERE id = ${token.id}`);
     expect((await problems())[`token ${token.id}`]).toBe('was removed');
@@ -181,7 +181,7 @@ describe('tokens', () => {
 describe('keys', () => {
   // catches(broken seals: a seal under a key that was destroyed is one)
   // catches(keys: one that was destroyed does not come back)
-  test('a data key that was destroyed is put back with a token of its time → not charged', async () => {
+  test('a destroyed data key is restored with a token of that time → not charged', async () => {
     const theirs = vaultOf(api, 2);
     const token = await theirs.newToken();
     const key = await saved('data_key', 'merchant_id = 2 AND version = 1');
@@ -198,7 +198,7 @@ describe('keys', () => {
     await fresh.close();
   });
 
-  test('rotate with a broken seal among others → the others are resealed, it stays, and the next rotation continues', async () => {
+  test('rotate with a broken seal among others → the others are resealed, the broken one stays, and the next rotation continues', async () => {
     const [good, bad] = [await vault.newToken(), await vault.newToken()];
     await write(`UPDATE token SET customer_id = customer_id + 1 WHERE id = ${bad.id}`);
     const versionOf = async ({ id }: NewToken) =>
@@ -243,7 +243,7 @@ describe('direct debits', () => {
 
   // catches(direct debit: for the amount that was asked for)
   // catches(direct debit: from the account that was given)
-  test('an item is pointed at another account, or another amount is written → it is in no file, and the others are', async () => {
+  test('an item gets another account or amount → it is in no file, and the others are', async () => {
     const [good, pointed, dearer] = [await debit('GOOD'), await debit('POINTED'), await debit('DEARER')];
     await write(`UPDATE directdebit_item SET account_audit = ${good} WHERE audit = ${pointed};
       UPDATE transaction SET amount_cents = amount_cents * 100 WHERE audit = ${dearer}`);
@@ -265,7 +265,7 @@ describe('direct debits', () => {
 
   // catches(direct debit: what was not attested is not lodged)
   // catches(direct debit: a refund as it was attested)
-  test('a refund is pointed at another debit, made larger, or loses what attests it → it is in no file', async () => {
+  test('a refund is moved to another debit, increased, or loses its seal → it is in no file', async () => {
     const [mine, theirs] = [await debit('MINE'), await debit('THEIRS')];
     expect((await exported()).sort()).toEqual(['MINE', 'THEIRS']);
     await write(`UPDATE directdebit_item SET state = 'cleared', next_at = NULL WHERE audit IN (${mine}, ${theirs});

@@ -48,14 +48,14 @@ describe('customers', () => {
   });
 
   // catches(console: customers of an operator keep within the organisation)
-  test('those of another organisation → are not there; a card number → refused', async () => {
+  test('customers of another organisation → not found; a card number → refused', async () => {
     expect((await theirs.get('/customers')).body).toEqual({ results: [], next: null });
     expect((await theirs.get(`/tokens?virtual_pan=${token.virtualPan}`)).body).toEqual([]);
     expect((await ours.get(`/tokens?virtual_pan=${token.virtualPan}`)).body).toHaveLength(1);
     expect((await ours.get('/customers?q=4111111111111111')).body.error_code).toBe('card_number_misplaced');
   });
 
-  test('page by page → each once, in the order of their names', async () => {
+  test('page by page → each customer once, in the order of their names', async () => {
     const vault = vaultOf(gateway.api);
     for (const name of ['Bea', 'Ada', 'Cyd']) await vault.addCustomer({ name });
     const seen: string[] = [];

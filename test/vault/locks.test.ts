@@ -24,7 +24,7 @@ async function underWay(request: Promise<unknown>): Promise<void> {
 }
 
 // catches(new token: its customer is locked against deletion)
-test('a token created while its customer is being deleted → 404 once it is, and no card is left behind', async () => {
+test('a token created while its customer is being deleted → 404 after the deletion, and no card is left behind', async () => {
   const customerId = await vault.newCustomer();
   const { query, commit } = await locker(gateway);
   await query('DELETE FROM customer WHERE id = $1', [customerId]);

@@ -181,7 +181,7 @@ describe('what is written', () => {
     }
   });
 
-  test('the simulated acquirer’s ledger and the gateway’s other files hold none of it', async () => {
+  test('the simulated acquirer’s ledger and the gateway’s other files hold none of these', async () => {
     const entries = await gateway.ledger();
     expect(entries.length).toBeGreaterThan(PAYMENTS);
     for (const entry of entries) expect(valuesIn(JSON.stringify(entry), SHORT)).toEqual([]);
@@ -199,7 +199,7 @@ describe('what is written', () => {
 
 describe('the scan itself', () => {
   test.each(formsOf(DIGITS).map((form, index) => [index, form] as const))(
-    'a card number that is planted in the form number %i → it is found',
+    'a card number planted in the form number %i → found',
     async (index, form) => {
       const [pan = ''] = cards;
       const written = [
@@ -229,7 +229,7 @@ describe('the scan itself', () => {
     },
   );
 
-  test('a CVV that is planted as a value → it is found; the same digits inside other numbers are not', async () => {
+  test('a CVV planted as a value → found; the same digits inside other numbers → not found', async () => {
     const wanted = new Set(['7012']);
     for (const text of ['(1,7012,x)', '{"a":"7012"}', 'cvv=7012', '7012'])
       expect(valuesIn(text, wanted)).toEqual(['7012']);

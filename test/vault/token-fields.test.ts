@@ -23,7 +23,7 @@ const bank = (change: Json) => ({ account: bankAccount(change) });
 const CARD_AT = 'body/account/general_creditcard';
 const BANK_AT = 'body/account/general_bankaccount';
 
-test('create and update with a wrong field → 422, named at its place', () =>
+test('create and update with a wrong field → 422 with its location', () =>
   expectEach<[string, Json, string]>(
     [
       ['an empty preferred_name', { preferred_name: '' }, 'field_too_short body/preferred_name'],
@@ -141,7 +141,7 @@ test('create with fields at their limits → 201', () =>
     },
   ));
 
-test('create without anything → everything that is missing, together', async () => {
+test('create with an empty body → every missing field, all together', async () => {
   const answer = await api.call(`/customers/${customerId}/tokens`, { body: {}, correlationId: null });
   expect(answer.status).toBe(422);
   expect(answer.errors.sort()).toEqual([
@@ -152,7 +152,7 @@ test('create without anything → everything that is missing, together', async (
   ]);
 });
 
-test('create with everything wrong → every problem at its place, all together', async () => {
+test('create with everything wrong → every problem with its location, all together', async () => {
   const account = cardAccount({
     'CARD.PAN': '4111111111111112',
     'CARD.EXPIRY': '1',
@@ -198,7 +198,7 @@ test.each(['BANK.BSB', 'BANK.ACCOUNT_NUMBER', 'BANK.ACCOUNT_NAME'])(
   },
 );
 
-test('look up, update or delete a token ID that is none → 422', () =>
+test('look up, update or delete an invalid token ID → 422', () =>
   expectEach(
     [
       ['0', 'field_out_of_range'],

@@ -56,7 +56,7 @@ describe('updating', () => {
     ],
     ['nothing', {}, {}],
     ['members that nobody knows', { virtual_pan: '9000000000000001', id: 1 }, {}],
-  ])('update %s → 200, id and virtual PAN stay, so does the rest', async (_what, change, expected) => {
+  ])('update %s → 200, ID, virtual PAN and all other fields unchanged', async (_what, change, expected) => {
     const owner = await vault.newCustomer();
     const before = (await vault.addToken(owner)).body;
     const answer = await vault.changeToken(owner, before.id, change);
@@ -65,7 +65,7 @@ describe('updating', () => {
     expect((await vault.lookUpToken(owner, before.id)).text).toBe(answer.text);
   });
 
-  test('update from bank account to card → it can be paid with', async () => {
+  test('update from bank account to card → payments by card work', async () => {
     const { id, virtualPan } = await vault.newToken({ account: bankAccount() }, customerId);
     const answer = await vault.changeToken(customerId, id, { account: cardAccount() });
     expect(answer.body.account).toEqual(shownCard());

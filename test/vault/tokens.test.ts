@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('creating', () => {
-  test('create a card token → 201, its address in Location, masked, and a lookup answers the same', async () => {
+  test('create a card token → 201, its address in Location, masked, and a lookup shows the same', async () => {
     const answer = await vault.addToken(customerId, { preferred_name: 'My card', active: true });
     expect(answer.status).toBe(201);
     const { id, virtual_pan } = answer.body;
@@ -49,7 +49,7 @@ describe('creating', () => {
     expect([found.status, found.text]).toEqual([200, answer.text]);
   });
 
-  test('many tokens with one name at once, among others → one of them, 422 for the rest, and all the others', async () => {
+  test('many tokens with one name at once, among others → one of them is created, 422 for the rest; the others are all created', async () => {
     const wished = Array.from({ length: 40 }, (_, at) => (at % 4 === 0 ? `other ${at}` : 'wanted by many'));
     const answers = await Promise.all(
       wished.map((preferred_name) => vault.addToken(customerId, { preferred_name })),
@@ -104,12 +104,15 @@ describe('creating', () => {
     expect(body.account).toEqual(shownCard({ 'CARD.PAN': mask, 'CARD.TYPE': type }));
   });
 
-  test.each(['0130', '1299', '3001', '1312', '2912'])('create with the expiry %s → taken', async (expiry) => {
-    const { status, body } = await vault.addToken(customerId, {
-      account: cardAccount({ 'CARD.EXPIRY': expiry }),
-    });
-    expect([status, body.account.general_creditcard['CARD.EXPIRY']]).toEqual([201, '****']);
-  });
+  test.each(['0130', '1299', '3001', '1312', '2912'])(
+    'create with the expiry %s → accepted',
+    async (expiry) => {
+      const { status, body } = await vault.addToken(customerId, {
+        account: cardAccount({ 'CARD.EXPIRY': expiry }),
+      });
+      expect([status, body.account.general_creditcard['CARD.EXPIRY']]).toEqual([201, '****']);
+    },
+  );
 
   test.each([
     ['062000', '062-000', '12', '**'],
@@ -130,7 +133,7 @@ describe('creating', () => {
     },
   );
 
-  test('create with unknown members → they are ignored, and a CVV is not kept', async () => {
+  test('create with unknown members → ignored, and a CVV is not stored', async () => {
     const answer = await vault.addToken(customerId, {
       account: { ...cardAccount({ 'CARD.CVV': '9731', 'CARD.TYPE': 'amex' }), nickname: 'x' },
       ...({ id: 1, virtual_pan: '9000000000000001', colour: 'blue' } as object),
@@ -159,7 +162,7 @@ describe('creating', () => {
 });
 
 describe('names', () => {
-  test('create with a name that the customer uses → 422; another customer may use it', async () => {
+  test('create with a name already used for the customer → 422; another customer may use it', async () => {
     const { preferred_name } = (await vault.addToken(customerId)).body;
     const answer = await vault.addToken(customerId, { preferred_name });
     expect([answer.status, ...answer.errors]).toEqual([422, 'preferred_name_in_use body/preferred_name']);
@@ -201,7 +204,7 @@ describe('names', () => {
     }
   });
 
-  test('update to a name that the customer uses → 422, nothing changed; to its own → 200', async () => {
+  test('update to a name already used for the customer → 422, nothing changed; to its own → 200', async () => {
     const [taken, mine] = [(await vault.addToken(customerId)).body, (await vault.addToken(customerId)).body];
     const answer = await vault.changeToken(customerId, mine.id, {
       preferred_name: taken.preferred_name,
@@ -261,7 +264,7 @@ describe('lists', () => {
     expect([answer.status, ...answer.errors]).toEqual([404, 'customer_not_found path/customer_id']);
   });
 
-  test('list tokens while others are added and deleted → never fails, ends, and the rest comes exactly once', async () => {
+  test('list tokens while others are added and deleted → never fails, ends, and each unchanged one comes exactly once', async () => {
     const owner = await vault.newCustomer();
     const staying: number[] = [];
     for (let index = 0; index < 12; index += 1) staying.push((await vault.newToken({}, owner)).id);

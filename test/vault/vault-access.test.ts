@@ -48,7 +48,7 @@ test('there are five operations for customers and five for tokens', () => {
 });
 
 describe('every operation of the vault', () => {
-  test('a proper request → success, and the correlation ID comes back', () =>
+  test('a valid request → success, and the correlation ID is returned', () =>
     expectEach(VAULT_OPERATIONS, async (operation) => {
       const correlationId = randomUUID();
       const { path, ...request } = await properRequest(operation);
@@ -57,7 +57,7 @@ describe('every operation of the vault', () => {
       expect(answer.headers.get('x-correlation-id')).toBe(correlationId);
     }));
 
-  test('without credentials, or with wrong ones → 401, and the correlation ID comes back', () =>
+  test('without credentials, or with wrong ones → 401, and the correlation ID is returned', () =>
     expectEach(VAULT_OPERATIONS, async (operation) => {
       const correlationId = randomUUID();
       const { path, ...request } = refusedRequest(operation);
@@ -70,7 +70,7 @@ describe('every operation of the vault', () => {
       }
     }));
 
-  test('a merchant_id that is none → 422', () =>
+  test('an invalid merchant_id → 422', () =>
     expectEach(VAULT_OPERATIONS, (operation) =>
       expectEach(
         [
@@ -96,7 +96,7 @@ describe('every operation of the vault', () => {
       expect([answer.status, ...answer.errors]).toEqual([422, 'field_type query/merchant_id']);
     }));
 
-  test('merchant_id of the assigned merchant → as without it', () =>
+  test('merchant_id of the assigned merchant → the same as without it', () =>
     expectEach(VAULT_OPERATIONS, async (operation) => {
       const { path, ...request } = await properRequest(operation);
       const answer = await api.call(`${path}?merchant_id=1`, request);
@@ -104,7 +104,7 @@ describe('every operation of the vault', () => {
       expect(answer.headers.get('location') ?? '').not.toContain('merchant_id');
     }));
 
-  test('merchant_id of a granted merchant → that vault, and every link leads back into it', () =>
+  test('merchant_id of a granted merchant → that vault, and every link stays in it', () =>
     expectEach(VAULT_OPERATIONS, async (operation) => {
       const granted = vaultOf(api, 2);
       const { path, ...request } = await properRequest(operation, granted);
@@ -127,7 +127,7 @@ describe('every operation of the vault', () => {
       expect([answer.status, ...answer.errors]).toEqual([403, 'vault_not_enabled query/merchant_id']);
     }));
 
-  test('a merchant of somebody else, and one that does not exist → the same 403', () =>
+  test('a foreign merchant, and one that does not exist → the same 403', () =>
     expectEach(VAULT_OPERATIONS, async (operation) => {
       const { path, ...request } = refusedRequest(operation);
       const answers = [];
@@ -142,7 +142,7 @@ describe('every operation of the vault', () => {
 });
 
 describe('every operation that changes something', () => {
-  test('no proper correlation ID → 422 and nothing happens', () =>
+  test('no valid correlation ID → 422 and nothing happens', () =>
     expectEach(CHANGING, (operation) =>
       expectEach<[string, string | null, string]>(
         [
@@ -164,7 +164,7 @@ describe('every operation that changes something', () => {
       ),
     ));
 
-  test('a correlation ID of 1 or 128 characters → taken', () =>
+  test('a correlation ID of 1 or 128 characters → accepted', () =>
     expectEach(CHANGING, async (operation) => {
       for (const correlationId of ['x', `${'aZ09+-_:.,'.repeat(12)}12345678`]) {
         const { path, ...request } = await properRequest(operation);
@@ -174,7 +174,7 @@ describe('every operation that changes something', () => {
       }
     }));
 
-  test('the correlation ID of a payment, and one used before → taken: the vault does not go by it', () =>
+  test('the correlation ID of a payment, and a used one → accepted: the vault does not check for repetition', () =>
     expectEach(CHANGING, async (operation) => {
       const correlationId = randomUUID();
       expect((await api.purchase({ correlationId })).status).toBe(201);
@@ -186,7 +186,7 @@ describe('every operation that changes something', () => {
 });
 
 describe('every operation that reads', () => {
-  test('no correlation ID → 200, and one is made up, a new one each time', () =>
+  test('no correlation ID → 200, and a new one is generated each time', () =>
     expectEach(READING, async (operation) => {
       const { path } = operation.request(token.customerId, token.id);
       const madeUp = [];
@@ -207,7 +207,7 @@ describe('every operation that reads', () => {
     }));
 });
 
-test('a method that an address does not have → 405, and Allow names what works', () =>
+test('an unsupported method → 405, and Allow names the supported ones', () =>
   expectEach(
     [
       ['/customers', 'PUT', ['GET', 'HEAD', 'POST']],
@@ -223,7 +223,7 @@ test('a method that an address does not have → 405, and Allow names what works
     },
   ));
 
-test('an address that is none of the vault → 404 route_not_found', () =>
+test('an unknown address in the vault → 404 route_not_found', () =>
   expectEach(
     ['/customers/1/cards', '/customers/1/tokens/1/account', '/tokens', '/tokens/1'],
     async (path) => {
@@ -231,7 +231,7 @@ test('an address that is none of the vault → 404 route_not_found', () =>
     },
   ));
 
-test('create a customer with another content type than JSON → 415', () =>
+test('create a customer with a content type other than JSON → 415', () =>
   expectEach(
     [
       ['text/plain', 415, 'unsupported_media_type'],

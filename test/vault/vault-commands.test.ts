@@ -30,7 +30,7 @@ const BY_OPERATOR = {
   marked: true,
 };
 
-test('token deactivate → not paid with; activate → paid with again; delete → gone for good', async () => {
+test('token deactivate → payments refused; activate → payments work again; delete → gone for good', async () => {
   const { id, virtualPan, customerId } = await vaultOf(gateway.api).newToken();
   const token = { organisation: 1, merchant: 1, customer: customerId, token: id };
   expect(await pay(virtualPan)).toEqual([201, undefined]);
@@ -74,7 +74,7 @@ test('customer delete → the customer and its tokens are gone, and their events
   expect(sealed).toBeNull();
 });
 
-test('customer list and show → the customer, its tokens masked, and what was done', async () => {
+test('customer list and show → the customer, its tokens masked, and its history', async () => {
   const { id, customerId } = await vaultOf(gateway.api).newToken();
   const listed: Json[] = await json('customer list --organisation 1');
   expect(listed.map((row) => row.id)).toContain(customerId);
@@ -84,7 +84,7 @@ test('customer list and show → the customer, its tokens masked, and what was d
   expect(await refusal(`customer show ${customerId} --organisation 2`)).toMatch(/^there is no customer/);
 });
 
-test('of another organisation → not there', async () => {
+test('of another organisation → not found', async () => {
   const { id, customerId } = await vaultOf(gateway.api).newToken();
   expect(await refusal(`token delete ${id} --organisation 2`)).toMatch(/^there is no token/);
   expect(await refusal(`customer delete ${customerId} --organisation 2`)).toMatch(/^there is no customer/);

@@ -28,7 +28,7 @@ test.each([['a token without its card', 'sealed = NULL', CHECKED]])(
 );
 
 // catches(schema: a virtual PAN that is none)
-test('a virtual PAN that is none → refused', async () => {
+test('an invalid virtual PAN → refused', async () => {
   const { query, rollback } = await locker(gateway);
   await query('ALTER TABLE token DISABLE TRIGGER USER');
   const changing = query(`UPDATE token SET virtual_pan = '4111111111111111' WHERE id = ${token.id}`);
@@ -47,7 +47,7 @@ test.each([
 });
 
 // catches(schema: a virtual PAN is handed out once)
-test('a virtual PAN is handed out once → a second token with it is refused, even if the first was deleted', async () => {
+test('a virtual PAN is assigned once → a second token with it is refused, even if the first was deleted', async () => {
   const { query, rollback } = await locker(gateway);
   await query('ALTER TABLE token DISABLE TRIGGER USER');
   const repeating = query(`UPDATE token SET virtual_pan = '${deleted.virtualPan}' WHERE id = ${token.id}`);
@@ -70,7 +70,7 @@ test.each([
 
 // catches(schema: a token is not removed)
 // catches(schema: a deleted token stays deleted)
-test('a deleted token is brought back, or any is removed → refused', async () => {
+test('a deleted token is restored, or any is removed → refused', async () => {
   const revived = `deleted_at = NULL, active = true, sealed = '', key_version = 1, shown = '{}', preferred_name = 'x'`;
   for (const statement of [
     `UPDATE token SET ${revived} WHERE id = ${deleted.id}`,
@@ -83,7 +83,7 @@ test('a deleted token is brought back, or any is removed → refused', async () 
 
 // catches(schema: a data key keeps its version)
 // catches(schema: a data key that was destroyed is not put back)
-test('a destroyed version of a data key is put back, or a key is made another version → refused', async () => {
+test('a destroyed version of a data key is restored, or a key is given another version → refused', async () => {
   const columns = 'organisation_id, merchant_id, version, key_encryption_key, wrapped';
   for (const statement of [
     `INSERT INTO data_key (${columns}) VALUES (1, 1, 0, '', '')`,
@@ -108,12 +108,12 @@ test.each([
 });
 
 // catches(schema: a data key that a token still needs)
-test('a data key that a token still needs → cannot be removed', async () => {
+test('a data key that a token still needs is removed → refused', async () => {
   await expect(gateway.sql('DELETE FROM data_key')).rejects.toMatchObject({ code: '23503' });
 });
 
 // catches(schema: the gateway may not change the journal)
-test('the journal changed by the gateway, were there no triggers → refused all the same', async () => {
+test('the gateway’s role changes the journal, with its triggers removed → still refused', async () => {
   for (const statement of [`UPDATE journal SET actor = 'nobody'`, 'DELETE FROM journal']) {
     const { query, rollback } = await locker(gateway);
     await query('ALTER TABLE journal DISABLE TRIGGER USER');

@@ -46,7 +46,7 @@ describe.each(callers)('%s', (_who, as, merchantId) => {
   // catches(token: changed only by its merchant)
   // catches(token: looked up only by its merchant)
   // catches(new token: only for a customer of this merchant)
-  test('any operation of a customer of merchant 1 → as for a customer that does not exist, and nothing changes', () =>
+  test('any operation on a customer of merchant 1 → as for an unknown customer, and nothing changes', () =>
     expectEach(ofOneCustomer, async (operation) => {
       const before = await state();
       const query = `?merchant_id=${merchantId}`;
@@ -61,7 +61,7 @@ describe.each(callers)('%s', (_who, as, merchantId) => {
       expect(await state()).toEqual(before);
     }));
 
-  test('any operation of a token of merchant 1 under an own customer → as for a token that does not exist', () =>
+  test('any operation on a token of merchant 1 under one’s own customer → as for an unknown token', () =>
     expectEach(ofOneToken, async (operation) => {
       const before = await state();
       const own = await vaultOf(as(), merchantId).newCustomer();
@@ -76,7 +76,7 @@ describe.each(callers)('%s', (_who, as, merchantId) => {
       expect(await state()).toEqual(before);
     }));
 
-  test('search and find-or-create → never see or touch a customer of merchant 1', async () => {
+  test('search and find-or-create → never see or change a customer of merchant 1', async () => {
     const before = await state();
     const mine = (await vault.lookUpCustomer(token.customerId)).body;
     const theirs = vaultOf(as(), merchantId);
@@ -93,7 +93,7 @@ describe.each([
   ['a colleague without a grant', () => gateway.as(gateway.colleague), [1, 3, 4]],
   ['a stranger of another organisation', () => gateway.as(gateway.stranger), [1, 2, 3]],
 ] as const)('%s', (_who, as, others) => {
-  test('any operation for a merchant that is not theirs → the same 403 whether that merchant, customer and token exist or not', () =>
+  test('any operation for a foreign merchant → the same 403 whether that merchant, customer and token exist or not', () =>
     expectEach(VAULT_OPERATIONS, async (operation) => {
       const before = await state();
       const answers: Answer[] = [];

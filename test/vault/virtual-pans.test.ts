@@ -60,7 +60,7 @@ describe('format', () => {
     expect(new Set(pans.map((pan) => pan.slice(1, 4))).size).toBeGreaterThan(25);
   });
 
-  test('the same card twice → two virtual PANs, neither of them made from its digits', async () => {
+  test('the same card twice → two virtual PANs, neither derived from its digits', async () => {
     const pans = [(await vault.newToken()).virtualPan, (await vault.newToken()).virtualPan];
     expect(pans[0]).not.toBe(pans[1]);
     for (const pan of pans) expect(pan).not.toContain('1111111');
@@ -69,7 +69,7 @@ describe('format', () => {
 
 describe('paying', () => {
   test.each(PAYMENTS)(
-    '%s with a virtual PAN and no expiry → approved, shown as the card behind it',
+    '%s with a virtual PAN and no expiry → approved, shown as its card',
     async (operation) => {
       const { virtualPan } = await vault.newToken({ account: MASTERCARD });
       const answer = await pay(operation, virtualPan);
@@ -87,7 +87,7 @@ describe('paying', () => {
   );
 
   test.each(['0120', '2001', '9999', '0013', '12/39', '', 'nonsense'])(
-    'purchase with a virtual PAN and the expiry %j → ignored: what counts is the stored one',
+    'purchase with a virtual PAN and the expiry %j → ignored: the stored expiry counts',
     async (expiry_date) => {
       const { virtualPan } = await vault.newToken();
       const answer = await pay('purchase', virtualPan, { more: { expiry_date } });
@@ -112,7 +112,7 @@ describe('paying', () => {
     });
   });
 
-  test('purchase after the account was updated → the new card is charged under the same virtual PAN', async () => {
+  test('purchase after the card was replaced → the new card is charged under the same virtual PAN', async () => {
     const { customerId, id, virtualPan } = await vault.newToken();
     const declined = cardAccount({ 'CARD.PAN': '4100000000000514' });
     await vault.changeToken(customerId, id, { account: declined });
@@ -122,7 +122,7 @@ describe('paying', () => {
     expect(body.transaction.payment_method.creditcard.pan).toBe('410000******0514');
   });
 
-  test('purchase with the virtual PAN of a granted merchant → for that merchant only', async () => {
+  test('purchase with the virtual PAN of a granted merchant → works for that merchant only', async () => {
     const { virtualPan } = await vaultOf(api, 2).newToken();
     const answer = await pay('purchase', virtualPan, { merchant: 2 });
     expect(answer.body.status.transaction_status_code).toBe('approved');
@@ -182,7 +182,7 @@ describe('not usable', () => {
     ['a merchant of another organisation', ({ stranger }) => stranger, 4],
     ['a merchant without the vault', ({ owner }) => owner, 3],
     // catches(payment by virtual PAN: only of this merchant’s tokens)
-  ])('a virtual PAN used for %s → 422 and no row', async (_who, who, merchant) => {
+  ])('a virtual PAN used for %s → 422, nothing stored', async (_who, who, merchant) => {
     const { virtualPan } = await vault.newToken();
     for (const operation of PAYMENTS) {
       await expectRefused(() => pay(operation, virtualPan, { as: gateway.as(who(gateway)), merchant }));
@@ -190,7 +190,7 @@ describe('not usable', () => {
   });
 
   // catches(payment by virtual PAN: no preauthorisation of a bank account)
-  test('preauthorisation with a virtual PAN of a bank account → 422 and no row: nothing can be held there', async () => {
+  test('preauthorisation with a virtual PAN of a bank account → 422, nothing stored', async () => {
     const { virtualPan } = await vault.newToken({ account: bankAccount() });
     await expectRefused(() => pay('preauthorisation', virtualPan));
   });
@@ -219,7 +219,7 @@ describe('not usable', () => {
   });
 });
 
-describe('after the token is gone', () => {
+describe('after the token was changed', () => {
   const gone: readonly [string, (token: NewToken) => Promise<Answer>][] = [
     ['deactivated', ({ customerId, id }) => vault.changeToken(customerId, id, { active: false })],
     ['deleted', ({ customerId, id }) => vault.deleteToken(customerId, id)],
@@ -261,7 +261,7 @@ describe('after the token is gone', () => {
     },
   );
 
-  test('a payment refused for its token → its correlation ID is free for another try', async () => {
+  test('a payment refused because of its token → its correlation ID is free for another try', async () => {
     const { customerId, id, virtualPan } = await vault.newToken({ active: false });
     const correlationId = randomUUID();
     expect((await api.purchase({ pan: virtualPan, correlationId })).code).toBe('token_not_usable');
@@ -269,7 +269,7 @@ describe('after the token is gone', () => {
     expect((await api.purchase({ pan: virtualPan, correlationId })).status).toBe(201);
   });
 
-  test('a token deleted while it is being paid with → each payment is whole: approved, or refused without a row', async () => {
+  test('a token deleted during payments → each payment is either approved, or refused with nothing stored', async () => {
     const { customerId, id, virtualPan } = await vault.newToken();
     const rows = await storedRows();
     const paying = Array.from({ length: 20 }, () => pay('purchase', virtualPan));

@@ -38,7 +38,7 @@ async function endpoint(wish: { merchant?: number; types?: readonly string[] } =
 
 const auditOf = (answer: { body: { audit: number } }) => answer.body.audit;
 
-test('a purchase → its event, signed as the library of the standard wants it, and logged as delivered', async () => {
+test('a purchase → its event, signed as the standard’s library requires, and logged as delivered', async () => {
   const { id, receiver: shop } = await endpoint();
   const audit = auditOf(await gateway.api.purchase());
   await until(() => shop.received.length === 1);
@@ -65,7 +65,7 @@ test('a purchase → its event, signed as the library of the standard wants it, 
   });
 });
 
-test('a webhook that was altered → the library refuses it', async () => {
+test('an altered webhook → the library refuses it', async () => {
   const { secret, receiver: shop } = await endpoint();
   await gateway.api.purchase();
   await until(() => shop.received.length === 1);
@@ -79,7 +79,7 @@ test('a webhook that was altered → the library refuses it', async () => {
   expect(isGenuine(another, text, headers)).toBe(false);
 });
 
-test('a secret that is rotated → signed with both, and after the overlap with the new one alone', async () => {
+test('a rotated secret → signed with both, and after the overlap with the new one only', async () => {
   const { id, secret: old, receiver: shop } = await endpoint();
   const { secret: renewed } = await webhooks.rotate(id, 3_600_000);
   await gateway.api.purchase();
@@ -96,7 +96,7 @@ test('a secret that is rotated → signed with both, and after the overlap with 
   expect([old, renewed].map((secret) => isGenuine(secret, after.text, after.headers))).toEqual([false, true]);
 });
 
-test('events of another merchant, and from before the endpoint was added → not sent', async () => {
+test('events of another merchant, or from before the endpoint was added → not sent', async () => {
   await gateway.api.purchase({ merchant: 2 });
   await until(async () => (await gateway.sql('SELECT 1 FROM event')).length === 0);
   const { receiver: shop } = await endpoint({ merchant: 2 });
@@ -107,7 +107,7 @@ test('events of another merchant, and from before the endpoint was added → not
   expect(shop.received.map(({ id }) => id)).toEqual([`evt_2_transaction_${ours}_1`]);
 });
 
-test('only some types → only those', async () => {
+test('some event types only → only those are sent', async () => {
   const { receiver: shop } = await endpoint({ types: ['transaction.voided'] });
   const audit = auditOf(await gateway.api.purchase());
   await gateway.api.void(audit);
@@ -123,7 +123,7 @@ test('two endpoints of a merchant → each gets every event, with a signature of
   expect([first, second].map(({ receiver: shop }) => shop.received[0]?.genuine)).toEqual([true, true]);
 });
 
-test('a subject that fails → its later events wait behind it, in order, while others go on', async () => {
+test('a failing subject → its later events wait behind it, in order, while others go on', async () => {
   const { id, receiver: shop } = await endpoint();
   const stubborn = auditOf(await gateway.api.purchase());
   await until(() => shop.received.length === 1);
@@ -183,7 +183,7 @@ test('many events about one subject → one at a time, in the order of their ver
 });
 
 // catches(webhooks: what is signed for one receiver is not sent to another)
-test('an endpoint is led to another address in the database → nothing is sent there, and it is journalled', async () => {
+test('an endpoint gets another address in the database → nothing is sent there, and it is journalled', async () => {
   const { id, receiver: shop } = await endpoint();
   const elsewhere = await receiver();
   await gateway.sql('UPDATE webhook_endpoint SET url = $1 WHERE id = $2', [elsewhere.url, id]);

@@ -54,7 +54,7 @@ const linesWith = (message: string, id: number) =>
     .split('\n')
     .filter((line) => line.includes(`"${message}"`) && line.includes(`"endpoint":${id},`));
 
-test('nothing gets through → one attempt at a time; when it does again, everything follows, in order and signed', async () => {
+test('nothing gets through → one attempt at a time; once one succeeds, everything follows, in order and signed', async () => {
   const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 500;
   const events: string[] = [];
@@ -75,7 +75,7 @@ test('nothing gets through → one attempt at a time; when it does again, everyt
   expect(linesWith('webhook endpoint delivers again', id)).toHaveLength(1);
 });
 
-test('nothing gets through, and several events of a subject were not even tried → only the first of them has its time', async () => {
+test('nothing gets through, and several events of a subject are untried → only the first of them has a next attempt', async () => {
   const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 500;
   await gateway.sql(
@@ -91,7 +91,7 @@ test('nothing gets through, and several events of a subject were not even tried 
   expect(new Set(rows.map(({ times }) => times))).toEqual(new Set([1]));
 });
 
-test('503 with Retry-After from an endpoint that fails → nothing else is sent meanwhile', async () => {
+test('503 with Retry-After from a failing endpoint → nothing else is sent meanwhile', async () => {
   const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 500;
   for (let count = 0; count < 12; count += 1) await purchase();
@@ -116,7 +116,7 @@ test('503 with Retry-After from an endpoint that fails → nothing else is sent 
   expect(paused?.long ?? true).toBe(true);
 });
 
-test('nothing gets through for ten attempts → disabled: an error in the log, an entry in the journal; enabled again, nothing is lost', async () => {
+test('nothing gets through for ten attempts → disabled, with an error in the log and a journal entry; enabled again, nothing is lost', async () => {
   const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 503;
   const event = await purchase();
@@ -139,7 +139,7 @@ test('nothing gets through for ten attempts → disabled: an error in the log, a
 });
 
 // catches(webhooks: what is new waits behind what failed about the same subject)
-test('one event is refused ten times while others get through → given up, and later events continue; replay sends it again', async () => {
+test('one event is refused ten times while others get through → given up, and later events continue; a replay sends it again', async () => {
   const { id, shop } = await webhooks.endpoint();
   const [, , , audit] = (await purchase()).split('_');
   await until(() => shop.received.length === 1);
@@ -193,7 +193,7 @@ test.each([
   ['in seconds', '600', 600],
   ['as a date', () => new Date(Date.now() + 600_000).toUTCString(), 600],
   ['that is longer than anybody waits', '999999999', 86_400],
-])('Retry-After %s → the pause is as long, and nothing else is sent meanwhile', async (_, wish, seconds) => {
+])('Retry-After %s → that pause, and nothing else is sent meanwhile', async (_, wish, seconds) => {
   const { id, shop } = await webhooks.endpoint();
   const retryAfter = typeof wish === 'string' ? wish : wish();
   shop.behave = (_got, response) => {
@@ -222,7 +222,7 @@ test.each([
   await until(() => idsOf(shop).includes(second));
 });
 
-test('one receiver is slow and one dead → a third gets everything meanwhile', async () => {
+test('one slow receiver and one dead one → a third gets everything meanwhile', async () => {
   const [slow, dead, fast] = [
     await webhooks.endpoint(),
     await webhooks.endpoint(),
@@ -244,7 +244,7 @@ test('one receiver is slow and one dead → a third gets everything meanwhile', 
   await withoutPauses(slow.id, () => once(idsOf(slow.shop)).length === events.length);
 });
 
-test('disabled by the operator → nothing is sent; enabled → everything since then', async () => {
+test('disabled by the operator → nothing is sent; enabled → all events since then are', async () => {
   const { id, shop } = await webhooks.endpoint();
   const first = await purchase();
   await until(() => shop.received.length === 1);
@@ -257,7 +257,7 @@ test('disabled by the operator → nothing is sent; enabled → everything since
   expect(idsOf(shop).slice(1).sort()).toEqual(meanwhile.sort());
 });
 
-test('removed while webhooks are under way → they end, and no more are sent', async () => {
+test('removed during deliveries → those end, and no more are sent', async () => {
   const shop = await startReceiver();
   onTestFinished(() => shop.close());
   const { id } = await webhooks.add(shop.url);

@@ -70,7 +70,7 @@ async function awayEndpoint(payments: number) {
 }
 
 // catches(webhooks: a probe counts as no attempt)
-test('an endpoint is away → after a minute it gets one message, which counts as no attempt and does not change its time', async () => {
+test('an endpoint is away → after a minute it gets one probe, which does not count as an attempt or change its next one', async () => {
   const { id, shop } = await awayEndpoint(1);
   await minuteIsOver(id);
   await until(async () => shop.received.length > 0 && (await isLeft(id)));
@@ -86,7 +86,7 @@ test('an endpoint is away → after a minute it gets one message, which counts a
   expect(next).toEqual({ soon: true, woken: true });
 });
 
-test('an endpoint was away and is mended → with the next probe everything follows, in order for each subject', async () => {
+test('an endpoint is back → after the next probe everything follows, in order for each subject', async () => {
   const { id, shop, events, audit } = await awayEndpoint(2);
   shop.behave = () => 204;
   await minuteIsOver(id);
@@ -98,7 +98,7 @@ test('an endpoint was away and is mended → with the next probe everything foll
   expect((await webhooks.view(id)).state).toBe('enabled');
 });
 
-test('an endpoint was away and accepts a new event → waiting events follow at once', async () => {
+test('an endpoint is back and accepts a new event → waiting events follow at once', async () => {
   const { shop, events } = await awayEndpoint(1);
   shop.behave = () => 204;
   const fresh = await purchase();
@@ -106,7 +106,7 @@ test('an endpoint was away and accepts a new event → waiting events follow at 
   expect(idsOf(shop)[0]).toBe(fresh.event);
 });
 
-test('one event is refused while others get through → it is tried once more, and not every minute', async () => {
+test('one event is refused while others get through → retried once, and not every minute', async () => {
   const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 422;
   const { event } = await purchase();
@@ -122,7 +122,7 @@ test('one event is refused while others get through → it is tried once more, a
   expect((await webhooks.view(id)).state).toBe('enabled');
 });
 
-test('429 with Retry-After to a probe → left alone for as long', async () => {
+test('429 with Retry-After to a probe → no further probe for that long', async () => {
   const { id, shop } = await awayEndpoint(1);
   shop.behave = (_, response) => {
     response.writeHead(429, { 'retry-after': '600' }).end();

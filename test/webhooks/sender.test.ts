@@ -47,7 +47,7 @@ function post(url: string, options: Partial<SenderOptions> = {}): Promise<Attemp
 
 const at = (port: number) => `http://127.0.0.1:${port}/`;
 
-test('a long answer → no more than 256 bytes are kept, and the connection is closed', async () => {
+test('a long response → no more than 256 bytes are stored, and the connection is closed', async () => {
   let closed = false;
   let written = 0;
   const port = await http((_, response) => {
@@ -87,7 +87,7 @@ test.each<[string, (socket: Socket) => void]>([
   expect(await post(at(await raw(answer)), SOON)).toMatchObject({ kind: 'failed', reason: 'timed_out' });
 });
 
-test('an answer whose body never ends → its status counts, when the time is up', async () => {
+test('a response whose body never ends → its status counts, at the timeout', async () => {
   const port = await raw((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc'));
   const slow = { timeoutMs: 2_000 };
   expect(await post(at(port), slow)).toMatchObject({ kind: 'answered', httpStatus: 200, excerpt: 'abc' });
@@ -115,7 +115,7 @@ test('no server listens → not connected', async () => {
   expect(await post(at(port))).toMatchObject({ kind: 'failed', reason: 'not_connected' });
 });
 
-test('an answer with control characters and a card number → neither is kept', async () => {
+test('a response with control characters and a card number → neither is stored', async () => {
   const port = await http((request, response) =>
     response
       .writeHead(400)
@@ -141,7 +141,7 @@ test('several attempts → one connection, and a new one where the server has cl
   expect(sockets.size).toBe(2);
 });
 
-test('a sender that is closed → attempts under way end', async () => {
+test('a closed sender → attempts in flight end', async () => {
   let asked = 0;
   const port = await raw(() => {
     asked += 1;
@@ -153,7 +153,7 @@ test('a sender that is closed → attempts under way end', async () => {
   expect(await under).toMatchObject({ kind: 'failed', reason: 'no_answer' });
 });
 
-test('a sender that is closed while a kept connection is used → what is under way is not sent again', async () => {
+test('a sender closed while a kept connection is used → the attempt in flight is not repeated', async () => {
   let asked = 0;
   const port = await http((_, response) => {
     asked += 1;
@@ -169,7 +169,7 @@ test('a sender that is closed while a kept connection is used → what is under 
   expect(asked).toBe(2);
 });
 
-test('https → the name is in the certificate and in the header, and the address is the judged one', async () => {
+test('https → the certificate and the Host header have the name, and the checked address is called', async () => {
   const seen: unknown[] = [];
   const server = createSecureServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (request, response) => {
     seen.push([request.headers.host, (request.socket as { servername?: string }).servername]);
@@ -191,7 +191,7 @@ test('https → the name is in the certificate and in the header, and the addres
   expect(seen).toHaveLength(2);
 });
 
-test('what is sent: the body as it is, byte for byte, and its headers', async () => {
+test('what is sent: the body, byte for byte, and its headers', async () => {
   let got: unknown;
   const port = await http((request, response) => {
     const chunks: Buffer[] = [];

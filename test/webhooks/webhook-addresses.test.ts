@@ -69,12 +69,12 @@ async function attempt(
 }
 
 // catches(webhooks: localhost is refused as soon as it is read): refused as soon as it is read
-test('any spelling of an address that is forbidden → refused as soon as it is read', () =>
+test('any spelling of a forbidden address in a URL → refused when it is parsed', () =>
   expectEach([...OWN, 'localhost..', ...FORBIDDEN], (host) => {
     expect(readDestination(`https://${host}/`, [])).toMatch(/^(address_forbidden|unreadable)$/);
   }));
 
-test('localhost, where one loopback network is allowed → that one is called, and no other', async () => {
+test('localhost, with one loopback network allowed → that one is called, and no other', async () => {
   const allowed = readNetwork('127.0.0.0/8') ?? expect.fail();
   for (const host of ['localhost', 'LOCALHOST.', 'shop.localhost'])
     expect(readDestination(`http://${host}/`, [allowed])).toMatchObject({ literal: false });
@@ -100,7 +100,7 @@ test('an address that cannot be called → no server is called', () =>
     expect(everywhere.connections).toBe(before);
   }));
 
-test('without the check, the server on loopback would be reached', async () => {
+test('without the check → the server on loopback is reached', async () => {
   const before = everywhere.connections;
   await new Promise((resolve) =>
     connect(everywhere.port, '127.0.0.1', () => resolve(undefined)).on('data', () => {}),
@@ -108,7 +108,7 @@ test('without the check, the server on loopback would be reached', async () => {
   expect(everywhere.connections).toBe(before + 1);
 });
 
-test('an address of this machine in any spelling, its network is allowed → called, without TLS too', () =>
+test('an address of this machine in any spelling, with its network allowed → called, even without TLS', () =>
   expectEach(OWN, async (host) => {
     const outcome = await attempt(`http://${host}:${everywhere.port}/hook?a=1`, LOOPBACK);
     expect(outcome).toMatchObject({ kind: 'answered', httpStatus: 200, excerpt: 'thank you' });
@@ -140,13 +140,13 @@ describe('names', () => {
       },
     ));
 
-  test('a name that means an allowed network → called, with its name in the header', async () => {
+  test('a name that resolves to an allowed network → called, with its name in the header', async () => {
     at('receiver.example', ['127.0.0.3']);
     expect(await attempt(url('receiver.example'), ['127.0.0.3/32'])).toMatchObject({ kind: 'answered' });
     expect(everywhere.requests.at(-1)).toBe(`POST receiver.example:${everywhere.port} /`);
   });
 
-  test('http to a public address, although some network is allowed → no server is called', async () => {
+  test('http to a public address, with some network allowed → no server is called', async () => {
     at('public.example', ['93.184.215.14']);
     expect(await attempt(url('public.example'), ['10.0.0.0/8'])).toMatchObject({ reason: 'https_needed' });
     expect(await attempt('http://93.184.215.14/', ['10.0.0.0/8'])).toMatchObject({ reason: 'url_forbidden' });
@@ -154,7 +154,7 @@ describe('names', () => {
 
   // catches(webhooks: the judged address is called, and not its name)
   // catches(webhooks: every address of a name is judged at each attempt)
-  test('an answer that changes between check and connection → only the checked address is called, and the next attempt is checked again', async () => {
+  test('a DNS answer that changes between check and connection → only the checked address is called, and the next attempt is checked again', async () => {
     const checked = await listen(
       createServer((_, response) => response.end()),
       '127.0.0.2',
@@ -178,7 +178,7 @@ describe('names', () => {
     inside.close();
   });
 
-  test('no such name, and a name server that never answers → failed in time', async () => {
+  test('an unknown name, and a name server that never answers → failed at the timeout', async () => {
     expect(await attempt(url('nobody.example'), LOOPBACK)).toMatchObject({ reason: 'name_unknown' });
     const silent = await startNameServer(() => undefined);
     const options = { nameServers: [silent.address], timeoutMs: 300 };
@@ -198,7 +198,7 @@ describe('names', () => {
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'a redirect, %i, to an address inside → it is the answer, and nobody else is called',
+  'a redirect, %i, to an internal address → counts as the response, and is not followed',
   async (code) => {
     const inside = await listen(
       createServer((_, response) => response.end()),
@@ -217,7 +217,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-test('a proxy in the environment → not asked', async () => {
+test('a proxy in the environment → not used', async () => {
   const proxy = await listen(
     createServer((_, response) => response.end()),
     '127.0.0.1',
@@ -240,8 +240,8 @@ test('a proxy in the environment → not asked', async () => {
   }
 });
 
-describe('what is judged', () => {
-  test('public addresses are public', () =>
+describe('the check of addresses', () => {
+  test('public addresses are allowed', () =>
     expectEach(
       ['93.184.215.14', '8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '2a00:1450:4009:81f::200e'],
       (address) => {
@@ -258,7 +258,7 @@ describe('what is judged', () => {
       },
     ));
 
-  test('a network that is written wrongly is none', () =>
+  test('a misspelt network is invalid', () =>
     expectEach(
       [
         '127.0.0.1',

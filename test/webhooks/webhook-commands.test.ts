@@ -24,7 +24,7 @@ const { json, text, refusal } = commands((line) => webhooks.tollgate(...wordsOf(
 
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
-test('add → id, URL and secret, once; list → everything but the secret; the database holds it sealed', async () => {
+test('add → ID, URL and secret, once; list → everything but the secret; the database holds it sealed', async () => {
   const url = `${shop.url}?shop=1`;
   const added = await json(`add ${url} --merchant 1 --types transaction.approved,token.deleted`);
   expect(added).toEqual({ id: expect.any(Number), url, secret: expect.stringMatching(SECRET) });
@@ -53,7 +53,7 @@ test('add → id, URL and secret, once; list → everything but the secret; the 
   await webhooks.remove(added.id);
 });
 
-test('test → sends a signed test message and shows the answer; deliveries → it is in the log', async () => {
+test('test → sends a signed test message and shows the response; deliveries → lists it', async () => {
   const { id, secret } = await webhooks.add(shop.url, { merchant: 2 });
   shop.secret = secret;
   const tested = await json(`test ${id}`);
@@ -90,12 +90,12 @@ test('test → sends a signed test message and shows the answer; deliveries → 
   expect(got?.body.created).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+1[01]:00$/);
 });
 
-test('rotate --help → says in hours for how long the old secret goes on', async () => {
+test('rotate --help → shows in hours how long the old secret stays valid', async () => {
   const { stdout } = await webhooks.tollgate('rotate', '--help');
   expect(stdout).toMatch(/--overlap <duration> .*\(default: 24h\)/);
 });
 
-test('resend → that event alone, under its id, also if it was delivered; the journal tells of it', async () => {
+test('resend → only that event, with its ID, even if it was delivered; journalled', async () => {
   const own = await webhooks.endpoint();
   const audits: number[] = [];
   for (let count = 0; count < 3; count += 1) audits.push((await gateway.api.purchase()).body.audit);
@@ -114,7 +114,7 @@ test('resend → that event alone, under its id, also if it was delivered; the j
   expect(await refusal(`resend ${own.id} evt_1_transaction_999999_1`)).toMatch(/^there is no event/);
 });
 
-test('resend of an event, while a later one about the same subject waits → that one comes after it', async () => {
+test('resend of an event, while a later one about the same subject waits → the later one follows it', async () => {
   const own = await webhooks.endpoint();
   const { audit } = (await gateway.api.purchase()).body;
   await until(() => own.shop.received.length === 1);
@@ -150,7 +150,7 @@ test('rotate → a new secret; both sign while they overlap', async () => {
   expect([old, renewed].map((secret) => isGenuine(secret, got.text, got.headers))).toEqual([true, true]);
 });
 
-test('disable, enable, remove → said so; the journal tells who did what, without path and secret', async () => {
+test('disable, enable, remove → confirmed; the journal has who did what, without path and secret', async () => {
   const { id } = await webhooks.add(`${shop.url}/a-secret-path`, { merchant: 4 });
   expect(await json(`disable ${id}`)).toMatchObject({ id, state: 'disabled', because: 'operator' });
   expect(await text(`disable ${id}`)).toBe(`Webhook endpoint ${id} is disabled.`);
@@ -197,7 +197,7 @@ test.each([
 });
 
 // catches(webhooks: two that are added at once are counted)
-test('more endpoints than a merchant may have → refused, also when several are added at once', async () => {
+test('more endpoints than a merchant may have → refused, even when several are added at once', async () => {
   const { sql } = gateway;
   const have = (await sql('SELECT 1 FROM webhook_endpoint WHERE merchant_id = 1')).length;
   for (let number = have; number < 15; number += 1) await webhooks.add(shop.url);
@@ -212,7 +212,7 @@ test('more endpoints than a merchant may have → refused, also when several are
 });
 
 // catches(webhooks: a key that seals a secret is not destroyed)
-test('keys rotate → the secrets are resealed and sign as before; the old key can be destroyed only then', async () => {
+test('keys rotate → the secrets are resealed and still sign; only then can the old key be destroyed', async () => {
   const { id, secret } = await webhooks.add(shop.url, { merchant: 2 });
   const version = async () => {
     const [row] = await gateway.sql<{ version: number }>(

@@ -53,7 +53,7 @@ test('two processes → each event once, and never two about one subject at a ti
 });
 
 // catches(webhooks: nobody takes an endpoint that another works for)
-test('the holder of the lease is gone → another process continues when the lease has ended, and not before', async () => {
+test('the holder of the lease is gone → another process continues when the lease expires, not before', async () => {
   const { id, shop } = await webhooks.endpoint();
   // As left by a process killed in mid-run. Further ahead it would count as written by a wrong clock.
   await first.sql(
@@ -96,7 +96,7 @@ test('a lease that was taken over → its former holder records nothing, and the
   expect(new Set(idsOf(shop)).size).toBe(1);
 });
 
-test('times that a wrong clock has written → mended, and delivered', async () => {
+test('times written with a wrong clock → corrected, and delivered', async () => {
   const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 500;
   await first.api.purchase();

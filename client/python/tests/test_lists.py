@@ -25,7 +25,7 @@ class Lists(unittest.TestCase):
     def tearDownClass(cls) -> None:
         cls.gateway.close()
 
-    def test_history_has_every_page_also_over_a_bad_line(self) -> None:
+    def test_history_has_every_page_over_a_bad_connection(self) -> None:
         audits = [payment.audit for payment in self.payments]
         self.assertEqual([each.audit for each in self.gateway.history(reference=self.reference, limit=2)], audits[::-1])
         with MeddlingProxy(meddling.lose_request, meddling.cut_answer, method="GET") as proxy:
@@ -35,7 +35,7 @@ class Lists(unittest.TestCase):
         (one,) = self.gateway.history(reference=self.reference, amount_cents=200, from_="2020-01-01")
         self.assertEqual(one.audit, audits[1])
 
-    def test_events_come_once_and_in_order_and_go_on_where_a_page_ended(self) -> None:
+    def test_events_come_once_in_order_and_continue_after_a_page(self) -> None:
         ours = [payment.audit for payment in self.payments]
         pages = list(self.gateway.events(wait=0, limit=2).pages())
         events = [event for page in pages for event in page.results]
@@ -47,7 +47,7 @@ class Lists(unittest.TestCase):
         following = [event.id for event in self.gateway.events(wait=0, after=after)]
         self.assertEqual(following[: len(pages[-2].results)], [event.id for event in pages[-2].results])
 
-    def test_events_are_waited_for_until_somebody_cancels(self) -> None:
+    def test_waiting_for_events_ends_when_cancelled(self) -> None:
         last = [page.next for page in self.gateway.events(wait=0).pages() if page.next is not None][-1]
         cancel = threading.Event()
         shop = threading.Thread(target=lambda: pay(self.gateway, order(), amount_cents=777))
@@ -63,7 +63,7 @@ class Lists(unittest.TestCase):
         shop.join()
         self.assertGreaterEqual(seen, 1)
 
-    def test_a_day_and_its_rows_say_the_same(self) -> None:
+    def test_the_rows_of_a_day_match_its_totals(self) -> None:
         day = self.gateway.transaction(self.payments[0].audit).status.acquirer.settlement_date
         assert day is not None
         file = io.StringIO(newline="")
@@ -88,7 +88,7 @@ class Lists(unittest.TestCase):
         )
         self.assertEqual(len(list(of_type)), len(self.payments))
 
-    def test_a_reference_that_a_spreadsheet_would_calculate_is_text(self) -> None:
+    def test_a_reference_that_looks_like_a_formula_is_written_as_text(self) -> None:
         reference = "=cmd" + order()
         pay(self.gateway, reference)
         file = io.StringIO(newline="")

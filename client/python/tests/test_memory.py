@@ -50,7 +50,7 @@ class Memory(unittest.TestCase):
             self.assertEqual(list(gateway.recover_all()), [])
         return one.begun, one.transaction
 
-    def test_killed_after_the_gateway_has_charged_the_next_process_finds_it_paid(self) -> None:
+    def test_killed_after_the_charge_the_next_process_finds_the_payment(self) -> None:
         charged = threading.Event()
 
         def swallow(exchange: meddling.Exchange) -> None:
@@ -64,7 +64,7 @@ class Memory(unittest.TestCase):
         self.assertTrue(found is not None and found.approved)
         self.assertEqual(len(booked(self.reference)), 1)
 
-    def test_killed_before_anything_arrived_it_was_not_processed_and_is_paid_once_under_the_same_id(self) -> None:
+    def test_killed_before_the_request_arrived_it_is_paid_once_under_the_same_id(self) -> None:
         arrived = threading.Event()
 
         def lose(exchange: meddling.Exchange) -> None:
@@ -79,18 +79,18 @@ class Memory(unittest.TestCase):
             self.assertTrue(pay(gateway, begun.reference, correlation_id=begun.correlation_id).approved)
         self.assertEqual(len(booked(self.reference)), 1)
 
-    def test_killed_between_the_note_and_the_request_it_was_not_processed(self) -> None:
+    def test_killed_between_the_entry_and_the_request_it_was_not_processed(self) -> None:
         self.killed("nowhere", None)
         self.assertIsNone(self.recovered()[1])
 
-    def test_what_ended_is_not_recovered_again(self) -> None:
+    def test_finished_payments_are_not_recovered_again(self) -> None:
         with client(memory=self.memory()) as gateway:
             pay(gateway, self.reference)
             with self.assertRaises(Refused):
                 pay(gateway, order(), currency="ZZZ")
             self.assertEqual(list(gateway.recover_all()), [])
 
-    def test_what_nobody_knows_yet_stays_in_the_memory(self) -> None:
+    def test_unknown_outcomes_stay_in_the_memory(self) -> None:
         with MeddlingProxy() as proxy:
             nobody = proxy.base_url
         memory = self.memory()
@@ -101,13 +101,13 @@ class Memory(unittest.TestCase):
             self.assertIsInstance(one, OutcomeUnknown)
         self.assertEqual([begun.correlation_id for begun in memory.open()], [self.mine])
 
-    def test_what_is_under_way_is_not_recovered(self) -> None:
+    def test_payments_in_flight_are_not_recovered(self) -> None:
         seen: list[object] = []
         with client(memory=self.memory()) as gateway:
             pay(gateway, self.reference, before_send=lambda _: seen.append(list(gateway.recover_all())))
         self.assertEqual(seen, [[]])
 
-    def test_where_another_order_has_its_id_it_was_refused_and_the_others_are_recovered_all_the_same(self) -> None:
+    def test_an_id_used_by_another_order_is_refused_and_the_others_are_recovered(self) -> None:
         memory = self.memory()
         with client() as gateway:
             pay(gateway, order(), correlation_id=self.mine)
@@ -121,7 +121,7 @@ class Memory(unittest.TestCase):
         self.assertTrue(first.has("correlation_id_already_used"))
         self.assertEqual((second.kind, list(memory.open())), ("decided", []))
 
-    def test_an_old_note_whose_search_is_empty_is_not_taken_for_unpaid(self) -> None:
+    def test_an_old_entry_with_an_empty_search_is_not_treated_as_unpaid(self) -> None:
         """After a day the gateway's search forgets what was paid."""
         memory = self.memory()
         memory.begin(Begun(self.mine, "purchase", 1, self.reference, 1995, "AUD", None, begun_at=1_700_000_000.0))
@@ -130,7 +130,7 @@ class Memory(unittest.TestCase):
         assert isinstance(one, OutcomeUnknown)
         self.assertEqual(one.reason, "too_old")
 
-    def test_a_memory_that_fails_before_sending_stops_it_and_afterwards_does_not_hide_the_outcome(self) -> None:
+    def test_a_memory_that_fails_before_sending_stops_the_payment_and_afterwards_does_not_hide_the_outcome(self) -> None:
         class Broken(SqliteMemory):
             def end(self, *_: object) -> None:
                 raise OSError

@@ -28,12 +28,12 @@ class Payments(unittest.TestCase):
         self.assertEqual(shown.transaction.amount_details.total_amount, 1995)
         self.assertIn("refund", shown.links)
 
-    def test_a_declined_purchase_is_an_outcome_and_no_error(self) -> None:
+    def test_a_declined_purchase_is_an_outcome_not_an_error(self) -> None:
         payment = pay(self.gateway, order(), DECLINED)
         self.assertEqual(payment.outcome, Outcome.DECLINED)
         self.assertEqual(payment.status.acquirer.response_code, "05")
 
-    def test_an_answer_that_the_acquirer_lost_is_waited_for(self) -> None:
+    def test_an_answer_lost_by_the_acquirer_is_awaited(self) -> None:
         reference = order()
         self.assertEqual(pay(self.gateway, reference, ANSWER_LOST).outcome, Outcome.APPROVED)
         self.assertEqual(len(booked(reference)), 1)
@@ -77,7 +77,7 @@ class Payments(unittest.TestCase):
         self.assertEqual(found and found.audit, payment.audit)
         self.assertEqual((payment.correlation_id, payment.recovered), (given[0], False))
 
-    def test_where_it_cannot_be_stored_nothing_is_sent(self) -> None:
+    def test_nothing_is_sent_if_the_correlation_id_cannot_be_stored(self) -> None:
         mine = str(uuid.uuid4())
 
         def full_disk(_: Begun) -> None:
@@ -106,7 +106,7 @@ class Payments(unittest.TestCase):
         self.assertEqual(again.audit, first.audit)
         self.assertEqual(len(booked(reference)), 1)
 
-    def test_another_order_under_a_used_id_is_refused_and_not_taken_for_paid(self) -> None:
+    def test_another_order_under_a_used_id_is_refused_and_not_reported_as_paid(self) -> None:
         mine = str(uuid.uuid4())
         paid = pay(self.gateway, order(), correlation_id=mine)
         for other in ({}, {"amount_cents": 2000}):
@@ -116,7 +116,7 @@ class Payments(unittest.TestCase):
             self.assertTrue(refused.exception.has("correlation_id_already_used"))
             self.assertEqual(refused.exception.holder, paid.audit)
 
-    def test_wrong_credentials_and_strange_merchants_are_refused_at_once(self) -> None:
+    def test_wrong_credentials_and_foreign_merchants_are_refused_at_once(self) -> None:
         with client(password="wrong") as stranger, self.assertRaises(Refused) as wrong:
             pay(stranger, order())
         self.assertEqual(wrong.exception.status, 401)
@@ -124,7 +124,7 @@ class Payments(unittest.TestCase):
             pay(self.gateway, order(), merchant_id=MERCHANT + 3)
         self.assertTrue(strange.exception.has("merchant_not_permitted"))
 
-    def test_what_cannot_be_right_is_not_sent(self) -> None:
+    def test_invalid_requests_are_not_sent(self) -> None:
         for wrong in ({"amount_cents": 19.95}, {"amount_cents": True}, {"amount_cents": 0}, {"correlation_id": "a b"}):
             with self.subTest(wrong), self.assertRaises(ValueError):
                 pay(self.gateway, order(), **wrong)

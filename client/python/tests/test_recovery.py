@@ -41,7 +41,7 @@ FAULTS: dict[str, list[Fault]] = {
 
 
 class Recovery(unittest.TestCase):
-    def test_whatever_happens_on_the_way_it_is_charged_once_under_one_id(self) -> None:
+    def test_every_network_fault_leads_to_one_charge_under_one_id(self) -> None:
         def through(name: str) -> None:
             reference = order()
             with MeddlingProxy(*FAULTS[name]) as proxy, client(proxy.base_url, request_timeout_seconds=TIMEOUT_SECONDS) as gateway:
@@ -56,7 +56,7 @@ class Recovery(unittest.TestCase):
             for _ in pool.map(through, FAULTS):
                 pass
 
-    def test_questions_that_are_lost_are_asked_again(self) -> None:
+    def test_lost_look_ups_are_repeated(self) -> None:
         reference = order()
         faults = [meddling.lose_request, meddling.garbage, meddling.made_up(503, "unavailable"), meddling.lose_answer]
         lost = [meddling.lose_answer]
@@ -67,7 +67,7 @@ class Recovery(unittest.TestCase):
             self.assertEqual(gateway.transaction(payment.audit).audit, payment.audit)
             self.assertEqual(len(proxy.sent("GET")), len(faults) + 1)
 
-    def test_a_search_that_cannot_be_answered_is_not_taken_for_none(self) -> None:
+    def test_a_search_without_an_answer_does_not_count_as_empty(self) -> None:
         """As of a gateway whose database was restored, and which does not know what is lost."""
         with MeddlingProxy(meddling.lose_request, for_ever=meddling.made_up(503, "unavailable")) as proxy:
             with client(proxy.base_url, request_timeout_seconds=TIMEOUT_SECONDS) as gateway:
@@ -76,7 +76,7 @@ class Recovery(unittest.TestCase):
         self.assertEqual(len(proxy.sent("POST")), 1)
         self.assertGreater(len(proxy.sent("GET")), 0)
 
-    def test_it_waits_its_own_time_out_before_it_believes_that_there_is_none(self) -> None:
+    def test_the_client_waits_for_its_own_timeout_before_it_trusts_an_empty_search(self) -> None:
         """No limit from above: a busy machine may take longer, but never less."""
         with MeddlingProxy(meddling.lose_request) as proxy:
             with client(proxy.base_url, request_timeout_seconds=TIMEOUT_SECONDS) as gateway:
@@ -84,13 +84,13 @@ class Recovery(unittest.TestCase):
         posts = [when for when, (method, _, _) in zip(proxy.times, proxy.seen) if method == "POST"]
         self.assertGreaterEqual(posts[1] - posts[0], TIMEOUT_SECONDS * 0.9)
 
-    def test_what_is_there_is_found_at_once(self) -> None:
+    def test_an_existing_transaction_is_found_at_once(self) -> None:
         with MeddlingProxy(meddling.lose_answer) as proxy, client(proxy.base_url, request_timeout_seconds=60) as gateway:
             payment = pay(gateway, order())
             self.assertEqual((payment.approved, payment.recovered), (True, True))
             self.assertEqual([method for method, _, _ in proxy.seen], ["POST", "GET"])
 
-    def test_its_time_is_up_then_the_outcome_is_unknown_and_the_same_id_finds_it(self) -> None:
+    def test_after_the_timeout_the_outcome_is_unknown_and_the_same_id_finds_it(self) -> None:
         reference, mine = order(), str(uuid.uuid4())
         with MeddlingProxy(for_ever=meddling.lose_answer) as proxy:
             with client(proxy.base_url, request_timeout_seconds=5) as gateway:
@@ -101,7 +101,7 @@ class Recovery(unittest.TestCase):
             self.assertTrue(pay(gateway, reference, correlation_id=mine).approved)
         self.assertEqual(len(booked(reference)), 1)
 
-    def test_a_gateway_that_nobody_reaches_gets_nothing_and_its_error_says_so_with_the_cause(self) -> None:
+    def test_an_unreachable_gateway_gets_nothing_and_the_error_names_the_cause(self) -> None:
         with MeddlingProxy() as proxy:
             nobody = proxy.base_url
         with client(nobody) as gateway, self.assertRaisesRegex(NothingSent, "nothing was sent .*not_connected") as unsent:
@@ -111,7 +111,7 @@ class Recovery(unittest.TestCase):
         self.assertEqual(unsent.exception.reason, "time_is_up")
         self.assertIsInstance(unsent.exception.__cause__, ConnectionRefusedError)
 
-    def test_a_try_that_may_have_arrived_before_one_that_was_not_sent_is_unknown(self) -> None:
+    def test_a_try_that_may_have_arrived_followed_by_one_not_sent_is_unknown(self) -> None:
         connections: list[object] = []
 
         def once(host: str, port: int, limit: Limit) -> socket.socket:
@@ -127,7 +127,7 @@ class Recovery(unittest.TestCase):
         self.assertNotIsInstance(unknown.exception, NothingSent)
         self.assertIsNotNone(unknown.exception.__cause__)
 
-    def test_cancelling_ends_it_at_once_and_the_outcome_is_unknown(self) -> None:
+    def test_cancelling_ends_a_call_at_once_and_the_outcome_is_unknown(self) -> None:
         reference, mine, cancel = order(), str(uuid.uuid4()), threading.Event()
         reached = threading.Event()
 
@@ -144,7 +144,7 @@ class Recovery(unittest.TestCase):
             found = gateway.search(mine)
         self.assertTrue(found is not None and found.approved)
 
-    def test_cancelling_ends_it_while_it_connects(self) -> None:
+    def test_cancelling_ends_a_call_that_is_connecting(self) -> None:
         with socket.socket() as full:
             full.bind(("127.0.0.1", 0))
             full.listen(0)
@@ -161,7 +161,7 @@ class Recovery(unittest.TestCase):
             for each in waiting:
                 each.close()
 
-    def test_cancelled_before_anything_was_sent_nothing_happens(self) -> None:
+    def test_a_call_cancelled_before_sending_sends_nothing(self) -> None:
         cancel = threading.Event()
         cancel.set()
         with MeddlingProxy() as proxy, client(proxy.base_url) as gateway:
@@ -207,7 +207,7 @@ class Recovery(unittest.TestCase):
         self.assertEqual((payment.approved, payment.recovered), (True, True))
         self.assertEqual(len(booked(reference)), 1)
 
-    def test_completions_refunds_and_voids_are_recovered_alike(self) -> None:
+    def test_completions_refunds_and_voids_are_recovered_too(self) -> None:
         reference = order()
         amount = {"amount_cents": 1000, "currency": "AUD"}
         with client() as gateway:
@@ -220,7 +220,7 @@ class Recovery(unittest.TestCase):
         self.assertEqual([refund.approved, second.approved, voided.approved], [True] * 3)
         self.assertEqual(len(booked(reference)), 4)
 
-    def test_what_is_observed_says_what_happened(self) -> None:
+    def test_the_observer_sees_what_happened(self) -> None:
         log = KeptLog()
         with MeddlingProxy(meddling.made_up(503, "not_processed"), meddling.lose_answer) as proxy:
             with client(proxy.base_url, request_timeout_seconds=60, observe=log) as gateway:
@@ -249,7 +249,7 @@ class Recovery(unittest.TestCase):
             self.assertTrue(pay(gateway, order()).approved)
 
     @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
-    def test_after_a_fork_nobody_gets_anothers_answer(self) -> None:
+    def test_after_a_fork_no_process_gets_the_answer_of_another(self) -> None:
         with client() as gateway:
             references = [order(), order()]
             pay(gateway, order())

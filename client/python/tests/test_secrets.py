@@ -45,7 +45,7 @@ class Secrets(unittest.TestCase):
         self.assert_none_in(*map(repr, shown), *map(str, shown), f"{shown}")
         self.assertNotIn("123456789", repr(BankAccount("062-000", "123456789", "A Customer")))
 
-    def test_nothing_that_belongs_to_a_client_shows_the_password(self) -> None:
+    def test_no_object_of_a_client_shows_the_password(self) -> None:
         encoded = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
         with client() as gateway:
             seen: list[object] = [gateway]
@@ -64,7 +64,7 @@ class Secrets(unittest.TestCase):
                 pay(gateway, order(), kvps={"note": "x"})
         self.assertNotIn(PAN, "".join(self.of(refused.exception)))
 
-    def test_a_card_number_that_stands_in_the_wrong_place_is_not_stored_or_told(self) -> None:
+    def test_a_card_number_in_the_wrong_field_is_not_stored_or_repeated(self) -> None:
         told: list[object] = []
         spaced = " ".join(PAN[start : start + 4] for start in range(0, 16, 4))
         for wrong in ({"reference": f"order {spaced}"}, {"reference": order(), "correlation_id": f"a-{PAN}"}):

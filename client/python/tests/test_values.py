@@ -29,26 +29,26 @@ def answer(**status: object) -> dict[str, object]:
 
 
 class Values(unittest.TestCase):
-    def test_as_text_a_value_is_the_word_of_the_interface(self) -> None:
+    def test_a_value_as_text_is_the_word_of_the_interface(self) -> None:
         for word in (*Outcome, *TransactionType):
             self.assertEqual((str(word), f"{word}", "{:>4}".format(word)), (word.value, word.value, word.value))
 
-    def test_statuses_that_are_not_known_are_unknown(self) -> None:
+    def test_unrecognised_statuses_are_unknown(self) -> None:
         for status in ("Unknown", "unknown", "later_value", ""):
             self.assertFalse(read_transaction(answer(transaction_status_code=status)).known, status)
         for outcome in Outcome:
             self.assertEqual(read_transaction(answer(transaction_status_code=outcome.value)).outcome, outcome)
         self.assertEqual(read_transaction(answer(transaction_status_code="reversed")).outcome, Outcome.VOIDED)
 
-    def test_gateway_codes_that_are_not_known_are_99(self) -> None:
+    def test_unrecognised_gateway_codes_are_99(self) -> None:
         codes = [read_transaction(answer(gateway_status_code=code)).status.gateway_status_code for code in (0, 3, 77, -99)]
         self.assertEqual(codes, [0, 3, -99, -99])
 
-    def test_members_that_are_not_known_are_kept_and_do_no_harm(self) -> None:
+    def test_unrecognised_members_are_kept(self) -> None:
         read = read_transaction(answer())
         self.assertEqual((read.audit, read.links["later"], read.raw["later"]), (17, "/v1/later", [1, None]))
 
-    def test_what_is_no_transaction_is_not_read_as_one(self) -> None:
+    def test_other_json_is_not_read_as_a_transaction(self) -> None:
         for wrong in (None, [], "approved", {}, {**ANSWER, "audit": "17"}, {**ANSWER, "status": None}, {**ANSWER, "audit": True}):
             with self.subTest(wrong), self.assertRaises(Unreadable):
                 read_transaction(wrong)

@@ -28,7 +28,7 @@ class Vault(unittest.TestCase):
         with self.assertRaises(Refused):
             customers.delete(self.customer.id)
 
-    def test_tokens_are_paid_with_by_their_virtual_pan(self) -> None:
+    def test_tokens_pay_by_their_virtual_pan(self) -> None:
         tokens, owner = self.gateway.tokens, self.customer.id
         stored = tokens.create(owner, preferred_name="Card", account=CardToStore(PAN, "1239", "Ada Lovelace"))
         tokens.create(owner, preferred_name="Bank", account=BankAccount("062-000", "123456789", "A Customer"))
@@ -42,7 +42,7 @@ class Vault(unittest.TestCase):
         tokens.delete(owner, stored.id)
         self.assertEqual([each.preferred_name for each in tokens.list(owner)], ["Bank"])
 
-    def test_lost_answers_are_asked_for_again_and_nothing_is_made_twice(self) -> None:
+    def test_requests_with_lost_answers_are_repeated_and_nothing_is_created_twice(self) -> None:
         account = CardToStore(PAN, "1239", "Ada Lovelace")
         reference = order()[:50]
         with MeddlingProxy(meddling.lose_answer, meddling.lose_answer) as proxy, client(proxy.base_url) as gateway:
@@ -54,7 +54,7 @@ class Vault(unittest.TestCase):
             gateway.tokens.delete(customer.id, token.id)
         self.assertEqual(list(self.gateway.tokens.list(customer.id)), [])
 
-    def test_a_name_that_another_card_has_is_not_taken_for_the_new_one(self) -> None:
+    def test_a_name_used_by_another_card_is_not_mistaken_for_the_new_one(self) -> None:
         self.gateway.tokens.create(
             self.customer.id, preferred_name="Card", account=CardToStore("5555555555554444", "1239", "Ada")
         )

@@ -31,7 +31,7 @@ def signed(secret: str = SECRET, body: bytes = BODY, at: float | None = None, na
 
 class Webhooks(unittest.TestCase):
     @unittest.skipUnless("TOLLGATE_TEST_WEBHOOK" in os.environ, "no webhook of a gateway was given")
-    def test_what_the_gateway_has_signed_is_the_gateways(self) -> None:
+    def test_webhooks_signed_by_the_gateway_are_accepted(self) -> None:
         given = json.loads(Path(os.environ["TOLLGATE_TEST_WEBHOOK"]).read_text())
         event = Tollgate.verify_webhook(secret=given["secret"], headers=given["headers"], body=given["body"].encode())
         self.assertIsInstance(event, Event)
@@ -39,15 +39,15 @@ class Webhooks(unittest.TestCase):
         with self.assertRaises(WebhookRejected):
             verify_webhook(secret=OTHER, headers=given["headers"], body=given["body"].encode())
 
-    def test_good(self) -> None:
+    def test_a_valid_signature_is_accepted(self) -> None:
         self.assertEqual(verify_webhook(secret=SECRET, headers=signed(), body=BODY).id, "evt_1")
 
-    def test_while_a_secret_is_rotated_either_will_do(self) -> None:
+    def test_while_a_secret_is_rotated_both_are_accepted(self) -> None:
         self.assertEqual(verify_webhook(secret=[OTHER, SECRET], headers=signed(), body=BODY).version, 1)
         both = {**signed(), "webhook-signature": signed(OTHER)["webhook-signature"] + " " + signed()["webhook-signature"]}
         self.assertEqual(verify_webhook(secret=SECRET, headers=both, body=BODY).version, 1)
 
-    def test_forged(self) -> None:
+    def test_forged_webhooks_are_rejected(self) -> None:
         forged = {
             "with another secret": (signed(OTHER), BODY),
             "with another body": (signed(), BODY.replace(b"approved", b"declined")),
@@ -68,7 +68,7 @@ class Webhooks(unittest.TestCase):
             with self.subTest(name), self.assertRaises(WebhookRejected):
                 verify_webhook(secret=SECRET, headers=headers, body=body)
 
-    def test_old_and_from_the_future(self) -> None:
+    def test_old_and_future_timestamps_are_rejected(self) -> None:
         for away, reason in ((-310, "too_old"), (400, "too_new")):
             with self.subTest(away), self.assertRaises(WebhookRejected) as rejected:
                 verify_webhook(secret=SECRET, headers=signed(at=time.time() + away), body=BODY)
@@ -76,7 +76,7 @@ class Webhooks(unittest.TestCase):
         recent = signed(at=time.time() - 200)
         self.assertEqual(verify_webhook(secret=SECRET, headers=recent, body=BODY).id, "evt_1")
 
-    def test_a_secret_that_is_none_is_the_callers_mistake(self) -> None:
+    def test_an_invalid_secret_is_the_callers_error(self) -> None:
         for secret in ("", "whsec_", "whsec_!"):
             with self.subTest(secret), self.assertRaises(ValueError):
                 verify_webhook(secret=secret, headers=signed(), body=BODY)

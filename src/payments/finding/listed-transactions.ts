@@ -1,11 +1,14 @@
-// Transactions as the operator finds them: listed, and one in every detail.
+// Transactions as operators see them: a line of a list or of a CSV file, and one transaction in every detail.
 import { gatewayTime } from '../../clock/gateway-clock.js';
 import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
 import type { ShownBankAccount } from '../../values/bank-account.js';
+import { csvLine, csvLines } from '../../values/csv.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
+import type { Mode } from '../../values/mode.js';
 import type { PageEnd } from '../../values/page.js';
 import { refuse } from '../../values/refusal.js';
+import { type Outward, outward } from '../../values/snake-case.js';
 import { sydneyTimestamp } from '../../values/time.js';
 import type { Transaction } from '../transaction.js';
 import { History, type HistoryFilter } from './history.js';
@@ -21,6 +24,7 @@ export interface TransactionScope {
 export interface ListedTransaction {
   readonly organisation: number;
   readonly merchant: number;
+  readonly mode: Mode;
   readonly audit: number;
   readonly gatewayTimestamp: string;
   readonly transactionType: string;
@@ -28,6 +32,7 @@ export interface ListedTransaction {
   readonly amountCents: number;
   readonly currency: string;
   readonly reference: string;
+  readonly correlationId: string;
   readonly card: string | null;
   readonly cardType: string | null;
   readonly bankAccount: string | null;
@@ -35,6 +40,34 @@ export interface ListedTransaction {
   readonly settlementDate: string | null;
   readonly targetAudit: number | null;
   readonly acquirer: string;
+}
+
+/** The columns of a CSV file, whether a command or the console writes it. */
+const CSV_COLUMNS = [
+  'organisation',
+  'merchant',
+  'mode',
+  'audit',
+  'gateway_timestamp',
+  'transaction_type',
+  'status',
+  'amount_cents',
+  'currency',
+  'reference',
+  'correlation_id',
+  'card',
+  'card_type',
+  'bank_account',
+  'response_code',
+  'settlement_date',
+  'target_audit',
+  'acquirer',
+] as const satisfies readonly (keyof Outward<ListedTransaction>)[];
+
+export const CSV_HEADER = csvLine(CSV_COLUMNS);
+
+export function csvOf(transactions: readonly ListedTransaction[]): string {
+  return csvLines(CSV_COLUMNS, transactions.map(outward));
 }
 
 interface DetailRow
@@ -108,13 +141,13 @@ export async function* listTransactions(
   scope: TransactionScope,
   filter: HistoryFilter = {},
 ): AsyncGenerator<ListedTransaction[]> {
-  const { organisationId, merchantIds } = await merchantsOf(database, scope);
+  const { organisationId, merchantIds, modes } = await merchantsOf(database, scope);
   const history = new History({ of: () => database });
   let after: PageEnd | undefined;
   do {
     const nowMs = await gatewayTime(database);
     const page = await history.page({ ...filter, organisationId, merchantIds, limit: PAGE, after, nowMs });
-    yield page.items.map(listed);
+    yield page.items.map((item) => listed(item, modes));
     after = page.end;
   } while (after !== undefined);
 }
@@ -154,16 +187,17 @@ export function narrowedBy({ fromMs, beforeMs, ...others }: HistoryFilter): stri
 async function merchantsOf(
   database: Queryable,
   { merchant, organisation }: TransactionScope,
-): Promise<{ organisationId: OrganisationId; merchantIds: MerchantId[] }> {
+): Promise<{ organisationId: OrganisationId; merchantIds: MerchantId[]; modes: Modes }> {
   const values = [merchant ?? null, organisation ?? null, null];
-  const { rows } = await database.query<{ organisation: OrganisationId; id: MerchantId }>(
-    MERCHANTS_TO_LIST,
-    values,
-  );
+  const { rows } = await database.query<MerchantToList>(MERCHANTS_TO_LIST, values);
   const [first] = rows;
   if (first === undefined) return noMerchant({ merchant, organisation });
   if (rows.some((other) => other.organisation !== first.organisation)) refuse('several_organisations');
-  return { organisationId: first.organisation, merchantIds: rows.map(({ id }) => id) };
+  return {
+    organisationId: first.organisation,
+    merchantIds: rows.map(({ id }) => id),
+    modes: modesOf(rows),
+  };
 }
 
 function noMerchant({ merchant, organisation }: TransactionScope): never {
@@ -173,11 +207,25 @@ function noMerchant({ merchant, organisation }: TransactionScope): never {
     : refuse('merchant_of_another_organisation', { merchant, organisation });
 }
 
-export function listed(transaction: Transaction): ListedTransaction {
+/** A row of `MERCHANTS_TO_LIST`. */
+export interface MerchantToList {
+  readonly organisation: OrganisationId;
+  readonly id: MerchantId;
+  readonly mode: Mode;
+}
+
+type Modes = ReadonlyMap<MerchantId, Mode>;
+
+export function modesOf(merchants: readonly MerchantToList[]): Modes {
+  return new Map(merchants.map(({ id, mode }) => [id, mode]));
+}
+
+export function listed(transaction: Transaction, modes: Modes): ListedTransaction {
   const { bankAccount } = transaction;
   return {
     organisation: transaction.organisationId,
     merchant: transaction.merchantId,
+    mode: modes.get(transaction.merchantId) ?? 'test',
     audit: transaction.audit,
     gatewayTimestamp: sydneyTimestamp(transaction.createdMs),
     transactionType: transaction.transactionType,
@@ -185,6 +233,7 @@ export function listed(transaction: Transaction): ListedTransaction {
     amountCents: transaction.amountCents,
     currency: transaction.currency,
     reference: transaction.reference,
+    correlationId: transaction.correlationId,
     card: transaction.cardMask ?? null,
     cardType: transaction.cardType ?? null,
     bankAccount: bankAccount === undefined ? null : shownAccount(bankAccount),

@@ -5,18 +5,24 @@ import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
 import { withShortTimeouts } from '../../postgres/short-timeout.js';
 import { containsCardNumber, isVirtualPan } from '../../values/card.js';
-import { csvLine, csvLines } from '../../values/csv.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { centsByDecimals, centsIn, isCurrency } from '../../values/money.js';
 import type { Page, PageEnd } from '../../values/page.js';
 import { refuse } from '../../values/refusal.js';
-import { outward } from '../../values/snake-case.js';
 import { isCorrelationId, isRestricted } from '../../values/text.js';
 import { findCustomers, findTokens } from '../../vault/customer-search.js';
 import type { Transaction } from '../transaction.js';
 import { History, type HistoryFilter, type MerchantKey } from './history.js';
-import { type ListedTransaction, listed, narrowedBy } from './listed-transactions.js';
+import {
+  CSV_HEADER,
+  csvOf,
+  type ListedTransaction,
+  listed,
+  type MerchantToList,
+  modesOf,
+  narrowedBy,
+} from './listed-transactions.js';
 import { MERCHANTS_TO_LIST } from './listed-transactions.sql.js';
 import { type TransactionRow, transactionFrom } from './lookup.js';
 import { TRANSACTIONS_BY_AUDIT, TRANSACTIONS_BY_CORRELATION_ID } from './transaction-search.sql.js';
@@ -69,13 +75,8 @@ interface Understood {
   readonly words?: string | undefined;
 }
 
-export interface FoundTransaction extends ListedTransaction {
-  readonly mode: Mode;
-  readonly correlationId: string;
-}
-
 export interface TransactionPage {
-  readonly results: readonly FoundTransaction[];
+  readonly results: readonly ListedTransaction[];
   /** Where the next page goes on, if there may be more. A page of a rare kind may be short, or empty, and have a next all the same. */
   readonly end: PageEnd | null;
   /** Where a text was looked for: everything that it may have meant. */
@@ -100,24 +101,18 @@ const CUSTOMERS_AT_MOST = 5;
 /** Of a file, at a time. */
 const PAGE_OF_FILE = 100;
 
-interface Merchant {
-  readonly organisation: OrganisationId;
-  readonly id: MerchantId;
-  readonly mode: Mode;
-}
-
 /** The merchants in scope, and how their transactions are listed. */
 class Field {
   readonly #history: History;
-  readonly #modes: ReadonlyMap<MerchantId, Mode>;
+  readonly #modes: ReturnType<typeof modesOf>;
 
   constructor(
     readonly database: Queryable,
     readonly scope: SearchScope,
-    readonly merchants: readonly Merchant[],
+    readonly merchants: readonly MerchantToList[],
   ) {
     this.#history = new History({ of: () => database });
-    this.#modes = new Map(merchants.map(({ id, mode }) => [id, mode]));
+    this.#modes = modesOf(merchants);
   }
 
   get organisations(): OrganisationId[] {
@@ -152,16 +147,15 @@ class Field {
     return new Field(this.database, { ...this.scope, organisation }, merchants);
   }
 
-  found(transaction: Transaction): FoundTransaction {
-    const { merchantId, correlationId } = transaction;
-    return { ...listed(transaction), mode: this.#modes.get(merchantId) ?? 'test', correlationId };
+  listed(transaction: Transaction): ListedTransaction {
+    return listed(transaction, this.#modes);
   }
 }
 
 async function fieldOf(database: Queryable, scope: SearchScope): Promise<Field> {
   const { merchant, organisation, mode } = scope;
   const values = [merchant ?? null, organisation ?? null, mode ?? null];
-  const { rows } = await database.query<Merchant>(MERCHANTS_TO_LIST, values);
+  const { rows } = await database.query<MerchantToList>(MERCHANTS_TO_LIST, values);
   if (merchant !== undefined && rows.length === 0) refuse('merchant_not_found', { merchant });
   return new Field(database, scope, rows);
 }
@@ -175,7 +169,7 @@ export async function findTransactions(
 ): Promise<TransactionPage> {
   const field = await fieldOf(database, scope);
   const { items, end = null } = await field.page(filter, wish);
-  return { results: items.map((item) => field.found(item)), end, understood: [] };
+  return { results: items.map((item) => field.listed(item)), end, understood: [] };
 }
 
 /** Everything by filters, a page at a time. */
@@ -183,12 +177,12 @@ export async function* everyTransaction(
   database: Queryable,
   scope: SearchScope,
   filter: HistoryFilter,
-): AsyncGenerator<FoundTransaction[]> {
+): AsyncGenerator<ListedTransaction[]> {
   const field = await fieldOf(database, scope);
   let after: PageEnd | undefined;
   do {
     const page = await field.page(filter, { limit: PAGE_OF_FILE, after });
-    yield page.items.map((item) => field.found(item));
+    yield page.items.map((item) => field.listed(item));
     after = page.end;
   } while (after !== undefined);
 }
@@ -208,10 +202,10 @@ export async function searchTransactions(
   const field = await fieldOf(database, scope);
   const found: Found[] = [];
   for (const meaning of meaningsOf(text)) found.push(...(await lookFor(field, meaning)));
-  const shown = new Map<string, FoundTransaction>();
+  const shown = new Map<string, ListedTransaction>();
   for (const { transactions } of found)
     for (const transaction of transactions)
-      shown.set(`${transaction.organisationId}/${transaction.audit}`, field.found(transaction));
+      shown.set(`${transaction.organisationId}/${transaction.audit}`, field.listed(transaction));
   const understood = found
     .map((one) => one.understood)
     .filter((one) => one.found > 0 || one.more || one.as === 'card_number');
@@ -363,27 +357,6 @@ function texts(text: string): Meaning[] {
   return meanings;
 }
 
-const COLUMNS = [
-  'organisation',
-  'merchant',
-  'mode',
-  'audit',
-  'gateway_timestamp',
-  'transaction_type',
-  'status',
-  'amount_cents',
-  'currency',
-  'reference',
-  'correlation_id',
-  'card',
-  'card_type',
-  'bank_account',
-  'response_code',
-  'settlement_date',
-  'target_audit',
-  'acquirer',
-] as const;
-
 /** That somebody takes them away is journalled before the first line. */
 export async function transactionFile(
   database: Queryable,
@@ -407,12 +380,12 @@ export async function transactionFile(
 }
 
 async function* lines(
-  first: IteratorResult<FoundTransaction[]>,
-  pages: AsyncGenerator<FoundTransaction[]>,
+  first: IteratorResult<ListedTransaction[]>,
+  pages: AsyncGenerator<ListedTransaction[]>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<string> {
-  yield csvLine(COLUMNS);
+  yield CSV_HEADER;
   for (let page = first; page.done !== true && signal?.aborted !== true; page = await pages.next()) {
-    if (page.value.length > 0) yield csvLines(COLUMNS, page.value.map(outward));
+    if (page.value.length > 0) yield csvOf(page.value);
   }
 }

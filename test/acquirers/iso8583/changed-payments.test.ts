@@ -17,23 +17,26 @@ const broken = (audit: number) =>
 test.each([
   ['a larger amount', 'amount_cents = 99999900'],
   ['another currency', `currency = 'USD'`],
-])('a purchase is given %s, and refunded → nothing is sent, and it is journalled', async (_, change) => {
-  const audit = await approved(gateway.api.purchase({ amount: 1_000 }));
-  await gateway.sql(`UPDATE transaction SET ${change} WHERE audit = $1`, [audit]);
-  const sent = at.host.messages().length;
-  const currency = change.startsWith('currency') ? 'USD' : 'AUD';
-  const { status, body } = await gateway.api.refund(audit, 900, { currency });
-  expect([status, body.status.transaction_status_code, body.status.gateway_status_code]).toEqual([
-    201,
-    'error',
-    1,
-  ]);
-  expect(at.host.messages()).toHaveLength(sent);
-  await vi.waitUntil(async () => (await broken(audit)).length > 0, { timeout: 60_000 });
-  expect(await broken(audit)).toEqual([{ actor: 'gateway:vault' }]);
-});
+])(
+  'a purchase is given %s and then refunded → nothing is sent, and the refusal is journalled',
+  async (_, change) => {
+    const audit = await approved(gateway.api.purchase({ amount: 1_000 }));
+    await gateway.sql(`UPDATE transaction SET ${change} WHERE audit = $1`, [audit]);
+    const sent = at.host.messages().length;
+    const currency = change.startsWith('currency') ? 'USD' : 'AUD';
+    const { status, body } = await gateway.api.refund(audit, 900, { currency });
+    expect([status, body.status.transaction_status_code, body.status.gateway_status_code]).toEqual([
+      201,
+      'error',
+      1,
+    ]);
+    expect(at.host.messages()).toHaveLength(sent);
+    await vi.waitUntil(async () => (await broken(audit)).length > 0, { timeout: 60_000 });
+    expect(await broken(audit)).toEqual([{ actor: 'gateway:vault' }]);
+  },
+);
 
-test('the sealed card of another payment is put into a purchase, and it is refunded → nothing is sent', async () => {
+test('a purchase is given the sealed card of another payment and then refunded → nothing is sent', async () => {
   const mine = await approved(gateway.api.purchase({ amount: 1_000 }));
   const theirs = await approved(gateway.api.purchase({ pan: '5555555555554444', amount: 1_000 }));
   await gateway.sql(
@@ -47,7 +50,7 @@ test('the sealed card of another payment is put into a purchase, and it is refun
   expect(at.host.messages()).toHaveLength(sent);
 });
 
-test('a purchase that nobody has changed → refunded over the link', async () => {
+test('an unchanged purchase → refunded over the link', async () => {
   const audit = await approved(gateway.api.purchase({ amount: 1_000 }));
   await approved(gateway.api.refund(audit, 1_000));
   expect(await broken(audit)).toEqual([]);

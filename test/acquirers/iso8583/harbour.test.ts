@@ -18,7 +18,7 @@ linkContract('ISO 8583 in harbour', { takes: 'card', inquiries: false, prepares:
   return { link, cardAnsweredWith, written: async () => '', breakDown: stop, cleanUp: stop };
 });
 
-test('what differs → is on the wire as the table says, without a line of code', async () => {
+test('what the dialect changes → is on the wire as its table says, without code', async () => {
   const at = await LinkAtHost.open(HARBOUR);
   await soon(() => at.link.status.signedOn === 2);
   const raw: Buffer[] = [];
@@ -40,7 +40,7 @@ test('what differs → is on the wire as the table says, without a line of code'
   await at.close();
 });
 
-test('the example of docs/acquirers.md → is this dialect, word for word', async () => {
+test('the example in docs/acquirers.md → is this dialect, word for word', async () => {
   const read = (path: string) => readFile(fileURLToPath(new URL(path, import.meta.url)), 'utf8');
   const [, example] =
     /```ts\n(\/\/ The dialect of Harbour[\s\S]*?)```/.exec(await read('../../../docs/acquirers.md')) ?? [];

@@ -23,7 +23,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
   });
 
   // catches(ISO 8583: a host that does not read fills no memory)
-  test('asks for echoes faster than they can be answered → closed, and connected again', async () => {
+  test('sends echo requests faster than they can be answered → disconnected, and connected again', async () => {
     await at.line.open();
     const flood = Array.from({ length: 1_000 }, (_, stan) => at.host.bytesOf(ofHost('301', stan)));
     at.host.send(Buffer.concat(flood));
@@ -33,7 +33,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     expect(await at.exchange(1)).toMatchObject({ kind: 'answered' });
   });
 
-  test('floods with unsolicited answers → ignored, and the right one still counts', async () => {
+  test('floods the link with unsolicited answers → ignored, and the right answer still counts', async () => {
     at.host.script = (heard) => {
       const stray = Array.from({ length: 5_000 }, (_, stan) =>
         at.host.bytesOf(answering(heard, '05', { 11: String(stan + 100).padStart(6, '0') })),
@@ -48,7 +48,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     expect(at.line.status.outstanding).toBe(0);
   });
 
-  test('wants something that the gateway does not do, such as new keys → told so, and not that it was done', async () => {
+  test('requests something that the gateway does not support, such as new keys → answered as unsupported, not as done', async () => {
     await at.line.open();
     at.host.send(ofHost('161', 7));
     at.host.send({ type: '0800', fields: { 11: '000008' } });
@@ -62,7 +62,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     expect(at.line.status.signedOn).toBe(1);
   });
 
-  test('signs off in the same breath as it accepts the sign-on → not used', async () => {
+  test('accepts the sign-on and signs off at once → not used', async () => {
     at.host.network = (heard) => {
       if (heard.type !== '0800') return undefined;
       at.host.send(
@@ -75,7 +75,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
   });
 
-  test('sends half an answer, and then nothing more → unknown, and closed after two echoes without an answer', async () => {
+  test('sends half an answer and nothing more → unknown, and closed after two unanswered echoes', async () => {
     await at.another({
       deadlineMs: 60,
       // Long enough for a busy machine to sign on in, short enough to wait for twice.
@@ -94,7 +94,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     expect(at.line.takeLate({ stan: 1, terminal: TERMINAL })).toBeUndefined();
   });
 
-  test('answers after the connection was lost, over the next one → the late answer, once', async () => {
+  test('answers over the next connection after the first was lost → the late answer counts, once', async () => {
     at.host.script = (heard) => {
       at.host.sockets[heard.connection - 1]?.destroy();
       return undefined;
@@ -116,7 +116,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     expect(late).toMatchObject({ code: '00', authorisationCode: 'LATE01' });
   });
 
-  test('moves to another address under the same name → found there', async () => {
+  test('moves to another address under the same host name → found there', async () => {
     const moved = new ScriptedHost(dialect);
     await moved.listen(at.host.port, '127.0.0.9');
     let address = '127.0.0.1';
@@ -142,7 +142,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
   });
 });
 
-test('a host that takes connections and never answers the TLS handshake → given up after a while, and nothing is sent', async () => {
+test('a host that accepts connections and never answers the TLS handshake → given up after a while, and nothing is sent', async () => {
   const heard: Buffer[] = [];
   const silent = createServer((socket) => socket.on('data', (piece) => heard.push(piece)));
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

@@ -29,7 +29,7 @@ beforeEach(() => {
   host.script = (heard) => host.decide(heard);
 });
 
-test('the key-encryption key is renewed → the MAC keys go with it', async () => {
+test('the key-encryption key is renewed → the MAC keys are rewrapped too', async () => {
   const before = await gateway.sql('SELECT key_encryption_key, mac_keys FROM acquirer');
   await rewrapKeys(database, OPERATOR, provider);
   const after = await gateway.sql('SELECT key_encryption_key, mac_keys FROM acquirer');
@@ -37,7 +37,7 @@ test('the key-encryption key is renewed → the MAC keys go with it', async () =
   expect(await testAcquirer(database, OPERATOR, provider, 'bank')).toMatchObject({ name: 'bank' });
 });
 
-test('another address, and other MAC keys → gateways go there with those, and finish what they had sent to the old one', async () => {
+test('another address and other MAC keys → gateways use them, and finish what they had sent to the old address', async () => {
   const moved = await new BookKeepingHost(AS2805, new RetailMac(Buffer.from(OTHER_KEY, 'hex'))).listen();
   let release = () => {};
   host.script = (heard) => {
@@ -70,7 +70,7 @@ test('another address, and other MAC keys → gateways go there with those, and 
   await moved.stop();
 });
 
-test('removed → refused while a merchant pays over it; then its connections are closed', async () => {
+test('removed → refused while a merchant uses it; afterwards its connections are closed', async () => {
   await expect(removeAcquirer(database, OPERATOR, 'bank')).rejects.toMatchObject({
     code: 'acquirer_in_use',
   });

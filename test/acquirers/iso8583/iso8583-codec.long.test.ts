@@ -89,7 +89,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     expect(dialectOf(name)).toBe(dialect);
   });
 
-  test('every message of the corpus → the bytes that pyiso8583 writes', () => {
+  test('every message of the corpus → packed to the bytes that pyiso8583 writes', () => {
     expect(messages.length).toBeGreaterThan(20);
     for (const { type, fields, mac, hex } of messages) {
       expect(packed(codec, { type, fields: numbered(fields) }, mac ? MAC : undefined).toString('hex')).toBe(
@@ -98,7 +98,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     }
   });
 
-  test('every message of the corpus → read from the bytes of pyiso8583, its MAC found right', () => {
+  test('every message of the corpus → read from the bytes of pyiso8583, and its MAC is right', () => {
     for (const message of messages) {
       const found = read(codec, Buffer.from(message.hex, 'hex'), message.mac ? MAC : undefined);
       const withoutMac = new Map([...found.fields].filter(([field]) => field !== 64 && field !== 128));
@@ -106,7 +106,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     }
   });
 
-  test('whatever is packed → is read back', () => {
+  test('any packed message → is read back', () => {
     fc.assert(
       fc.property(anyMessage(dialect), (message) => {
         expect(read(codec, packed(codec, message))).toEqual(message);
@@ -116,7 +116,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
   });
 
   // catches(ISO 8583: a wrong MAC is unreadable)
-  test('any message packed with a MAC → is read back with the key, and unreadable without the right one', () => {
+  test('any message packed with a MAC → is read back with the key, and unreadable with another key', () => {
     const other = new RetailMac(Buffer.from('FEDCBA98765432100123456789ABCDEF', 'hex'));
     fc.assert(
       fc.property(anyMessage(dialect), (message) => {
@@ -133,7 +133,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
   });
 
   // catches(ISO 8583: a message is read to its end)
-  test('cut short anywhere, or with anything behind it → unreadable', () => {
+  test('cut short anywhere, or followed by extra bytes → unreadable', () => {
     fc.assert(
       fc.property(anyMessage(dialect), fc.boolean(), (message, withMac) => {
         const mac = withMac ? MAC : undefined;
@@ -147,7 +147,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
   });
 
   // catches(ISO 8583: a wrong MAC is unreadable)
-  test('any byte changed, with a MAC → unreadable, each of them', () => {
+  test('any byte changed in a message with a MAC → unreadable', () => {
     fc.assert(
       fc.property(anyMessage(dialect), fc.integer({ min: 1, max: 255 }), (message, flip) => {
         const bytes = packed(codec, message, MAC);
@@ -169,7 +169,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     ['a short', DECLINED],
     ['a long', DECLINED_AT_LENGTH],
     // catches(ISO 8583: a wrong MAC is unreadable)
-  ])('each byte of %s answer with a MAC, changed to each other → unreadable', (_, fields) => {
+  ])('each byte of %s answer with a MAC, changed to any other value → unreadable', (_, fields) => {
     const bytes = packed(codec, { type: '0210', fields }, MAC);
     const bent = Buffer.from(bytes);
     const read = new Set<string>();
@@ -210,7 +210,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     }
   }
 
-  test('any byte of a decline changed, without a MAC → unreadable, or exactly what it says now; only another code approves', () => {
+  test('any byte of a decline without a MAC changed → unreadable, or read as it now stands; only another code approves', () => {
     expectNoApprovalWhateverByteIsChanged(DECLINED);
     expectNoApprovalWhateverByteIsChanged(DECLINED_AT_LENGTH);
     const decline = anyMessage(dialect, 4).map(({ fields }) => new Map([...fields, ...DECLINED]));
@@ -245,7 +245,7 @@ describe('as2805', () => {
     expect(() => read(codec, hex(bytes))).toThrow(Unreadable);
   });
 
-  test('a repeated message → the MAC of the first', () => {
+  test('a repeated message → has the MAC of the first', () => {
     const fields = new Map([
       [11, '000017'],
       [41, 'TERM0001'],
@@ -264,13 +264,13 @@ describe('as2805', () => {
     ['no characters', 41, 'TERMÉ'],
     ['a field that it does not have', 52, '00'],
     ['too few bytes', 64, '0011'],
-  ])('what does not fit (%s) → refused, and not named', (_, field, text) => {
+  ])('a value that does not fit (%s) → refused, and not repeated in the error', (_, field, text) => {
     const write = () => packed(codec, { type: '0200', fields: new Map([[field, text]]) });
     expect(write).toThrow(Unwritable);
     expect(write).not.toThrow(text);
   });
 });
 
-test('the check value of a MAC key → that of triple DES', () => {
+test('the check value of a MAC key → as triple DES computes it', () => {
   expect(MAC.checkValue).toBe('08D7B4');
 });

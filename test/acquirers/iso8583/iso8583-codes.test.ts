@@ -30,7 +30,7 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
     expect(common.reversals.acknowledgements).toHaveLength(1);
   });
 
-  test('a partial approval whose reversal is not acknowledged → in doubt; repeated elsewhere, then declined with its code', async () => {
+  test('a partial approval whose reversal is not acknowledged → in doubt; reversed over another connection, then declined with its code', async () => {
     const decide = host.script;
     host.script = (heard) =>
       heard.type === '0200' ? answering(heard, '10', { 38: 'PART01' }) : answering(heard, '96');
@@ -49,7 +49,7 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
   });
 
   // catches(ISO 8583: approved is what was asked for)
-  test('approved for another amount than was asked → in doubt, never approved', async () => {
+  test('approved for another amount than requested → in doubt, never approved', async () => {
     host.script = (heard) => answering(heard, '00', { 4: '000000000001', 38: '654321' });
     expect((await at.ask(cardPayment(CARD))).answer).toEqual({ kind: 'unknown', reason: 'unreadable' });
   });
@@ -61,15 +61,18 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
     expect(common.alarms).toEqual([]);
   });
 
-  test.each(['30', '68', '91', '96', '05'])('a reversal answered with %s → again later', async (code) => {
-    const { order, prepared } = await at.ask(cardPayment(CARD));
-    host.script = (heard) => answering(heard, code);
-    expect(await link.reverse(stored(order), prepared)).toBe('no_answer');
-    const refused = { kind: 'reversal refused', reference: order.reference, responseCode: '05' };
-    expect(common.alarms).toEqual(code === '05' ? [refused] : []);
-  });
+  test.each(['30', '68', '91', '96', '05'])(
+    'a reversal answered with %s → tried again later',
+    async (code) => {
+      const { order, prepared } = await at.ask(cardPayment(CARD));
+      host.script = (heard) => answering(heard, code);
+      expect(await link.reverse(stored(order), prepared)).toBe('no_answer');
+      const refused = { kind: 'reversal refused', reference: order.reference, responseCode: '05' };
+      expect(common.alarms).toEqual(code === '05' ? [refused] : []);
+    },
+  );
 
-  test('every response code to a purchase → approved by those of the dialect alone', async () => {
+  test('every response code to a purchase → approved only for the codes that the dialect lists', async () => {
     const approving: string[] = [];
     for (let number = 0; number < 100; number += 1) {
       const code = String(number).padStart(2, '0');
@@ -81,7 +84,7 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
     expect(approving).toEqual(dialect.responseCodes.approvals);
   });
 
-  test('94 to a payment → declined, and loud: a STAN was used twice', async () => {
+  test('94 to a payment → declined, and an error is logged: a STAN was used twice', async () => {
     const { answer, prepared } = await at.ask(cardPayment(cardAnsweredWith('94')));
     expect(answer).toMatchObject({ kind: 'declined', responseCode: '94' });
     expect(common.alarms).toEqual([
@@ -89,7 +92,7 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
     ]);
   });
 
-  test('a settlement date → the day that is meant, in the year that it is near', async () => {
+  test('a settlement date without a year → in the year that makes it nearest to today', async () => {
     const { answer } = await at.ask(cardPayment(CARD));
     const today = new Date().toISOString().slice(0, 4);
     expect((answer as { settlementDate?: string }).settlementDate).toMatch(/^\d{4}-\d\d-\d\d$/);
@@ -101,7 +104,7 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
   });
 
   // catches(ISO 8583: a repetition that the host calls a duplicate is not declined)
-  test('94 to a completion → declined, and loud; to its repetition → loud, and repeated: what became of the first is not said', async () => {
+  test('94 to a completion → declined, and an error is logged; 94 to its repetition → logged, and repeated, since the outcome of the first is unknown', async () => {
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
     host.script = (heard) => answering(heard, '94');
     const { answer, order, prepared } = await at.ask(onTarget('completion', held.order, held));

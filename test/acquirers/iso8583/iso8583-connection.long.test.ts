@@ -19,7 +19,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
   });
   afterEach(() => at.stop());
 
-  test('opened → signed on with the institution, and closed → signed off', async () => {
+  test('opened → signs on with the institution; closed → signs off', async () => {
     await at.line.open();
     expect(at.line.status).toMatchObject({ connections: 1, signedOn: 1 });
     await at.line.close();
@@ -31,7 +31,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     expect(signOff?.fields.get(70)).toBe('002');
   });
 
-  test('a sign-on that is refused → not opened, with the code, and nothing is sent', async () => {
+  test('a refused sign-on → not opened, with the code, and nothing is sent', async () => {
     at.host.network = (heard) => answering(heard, '91');
     await expect(at.line.open()).rejects.toThrow('91');
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
@@ -39,7 +39,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
   });
 
   // catches(ISO 8583: nothing is sent before the sign-on is answered)
-  test('before the sign-on is answered → not sent', async () => {
+  test('before the sign-on is answered → no payment is sent', async () => {
     at.host.network = () => undefined;
     const opening = at.line.open();
     await at.host.until('0800');
@@ -50,14 +50,14 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     expect(at.host.messages().map(({ fields }) => fields.get(11))).toEqual(['000002']);
   });
 
-  test('no host → not opened, and not sent', async () => {
+  test('no host → not opened, and nothing is sent', async () => {
     await at.host.stop();
     await expect(at.line.open()).rejects.toThrow('ECONNREFUSED');
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
   });
 
   // catches(ISO 8583: what was handed to the socket may have left)
-  test('cut off after the message → unknown; mended, told once each, and used again', async () => {
+  test('cut off after the message → unknown; connected again, logged once each, and used again', async () => {
     at.host.script = (_, { sockets }) => {
       sockets.at(-1)?.destroy();
       return undefined;
@@ -73,7 +73,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     ]);
   });
 
-  test('a host that is away for many attempts → told once; back → told once', async () => {
+  test('a host that is away for many attempts → logged once; back → logged once', async () => {
     await at.line.open();
     const { port } = at.host;
     await at.host.stop();
@@ -98,7 +98,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
         return bent;
       },
     ],
-  ])('an answer %s, and then the end → unknown, never an answer', async (_, spoil) => {
+  ])('an answer %s, then the connection ends → unknown, never an answer', async (_, spoil) => {
     const sample = at.host.bytesOf({ type: '0210', fields: { 11: '000001', 39: '00', 41: TERMINAL } });
     await at.line.open();
     for (let place = 0; place < sample.length; place += 1) {
@@ -112,7 +112,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     }
   });
 
-  test('idle → an echo; two without an answer → closed, and connected again', async () => {
+  test('idle → sends an echo; two without an answer → disconnected, and connected again', async () => {
     await at.another({ timings: { connectMs: 5_000, networkAnswerMs: 1_000, echoAfterMs: 40 } });
     await at.line.open();
     const echoes = () => at.host.heard.filter(({ fields }) => fields.get(70) === '301');
@@ -125,7 +125,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     expect(unanswered.length).toBeGreaterThanOrEqual(5);
   });
 
-  test('several connections → all are used, and one that is lost is done without', async () => {
+  test('several connections → all are used, and the loss of one does no harm', async () => {
     await at.another({ connections: 3, firstPauseMs: 60_000, longestPauseMs: 60_000 });
     await at.line.open();
     await soon(() => at.line.status.signedOn === 3);
@@ -137,7 +137,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
       expect(await at.exchange(stan)).toMatchObject({ kind: 'answered' });
   });
 
-  test('the last connection is lost, and the first is back → told once each, however many there are', async () => {
+  test('the last connection is lost, and the first is back → logged once each, however many there are', async () => {
     await at.another({ connections: 3 });
     await at.line.open();
     await soon(() => at.line.status.signedOn === 3);
@@ -156,7 +156,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     ]);
   });
 
-  test('the host asks for an echo → answered; signs off → answered, and the connection is not used any more', async () => {
+  test('the host sends an echo → answered; signs off → answered, and the connection is no longer used', async () => {
     await at.another({ firstPauseMs: 60_000, longestPauseMs: 60_000 });
     await at.line.open();
     at.host.send({ type: '0800', fields: { 7: '1116020549', 11: '000321', 70: '301' } });
@@ -169,7 +169,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
   });
 });
 
-test('with a key, a host whose sign-ons and echoes have no MAC → signed on; a wrong one → refused', async () => {
+test('with a key, a host whose sign-ons and echoes have no MAC → signed on; with a wrong MAC → refused', async () => {
   const mac = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
   const host = await new ScriptedHost(AS2805, mac).listen();
   const unsigned = new ScriptedHost(AS2805);

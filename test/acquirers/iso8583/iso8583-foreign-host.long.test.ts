@@ -69,7 +69,7 @@ for (const variant of VARIANTS) {
 }
 
 // One with MACs and one without, in either dialect.
-describe.each(VARIANTS.slice(1, 3))('the books of both, in $name', (variant) => {
+describe.each(VARIANTS.slice(1, 3))('the books of gateway and host, in $name', (variant) => {
   const { dialect, macs } = variant;
   let host: Host;
   let close: () => Promise<void>;
@@ -110,7 +110,7 @@ describe.each(VARIANTS.slice(1, 3))('the books of both, in $name', (variant) => 
 
   // Those at which the host dies are for a process of its own.
   test.each(Object.entries(FAULTS).filter(([, fault]) => !fault.startsWith('dies')))(
-    'fault %s, %s → charged exactly if it was approved in the end',
+    'fault %s, %s → charged exactly if it is approved in the end',
     async (number, fault) => {
       host.settings.lateMs = 400;
       host.settings.slowMs = 100;
@@ -133,7 +133,7 @@ describe.each(VARIANTS.slice(1, 3))('the books of both, in $name', (variant) => 
     },
   );
 
-  test('every operation, with half of the answers lost → what the link says is what the host has', async () => {
+  test('every operation, with half of the answers lost → the link reports what the host has booked', async () => {
     // What is not lost must be answered in time, on a busy machine too.
     await link.close();
     link = makeLink({ deadlineMs: 800 });

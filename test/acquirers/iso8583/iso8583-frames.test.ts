@@ -22,7 +22,7 @@ describe.each(['two bytes', 'four digits'] as const)('a length of %s', (frame) =
     return messages;
   }
 
-  test('messages cut into any pieces → each whole, in order', () => {
+  test('messages cut into any pieces → each arrives whole, in order', () => {
     const content = fc.uint8Array({ minLength: BOUNDS.leastBytes, maxLength: 40 });
     const cuts = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 40 });
     fc.assert(
@@ -43,7 +43,7 @@ describe.each(['two bytes', 'four digits'] as const)('a length of %s', (frame) =
   });
 
   test.each([0, 2, 301])(
-    'a length of %d, which no message has → unreadable, after what came before it',
+    'an impossible length of %d → unreadable, after the messages before it',
     (length) => {
       const header = Buffer.alloc(headerBytes({ frame }));
       writeHeader({ frame }, length, header);
@@ -56,7 +56,7 @@ describe.each(['two bytes', 'four digits'] as const)('a length of %s', (frame) =
     },
   );
 
-  test('pushed bytes → are wiped, since they may contain a card number', () => {
+  test('pushed bytes → wiped, since they may contain a card number', () => {
     const piece = Buffer.concat([
       framed(Buffer.from('4111111111111111')),
       framed(Buffer.from('4111')).subarray(0, 5),
@@ -67,7 +67,7 @@ describe.each(['two bytes', 'four digits'] as const)('a length of %s', (frame) =
   });
 });
 
-test('a length of four digits that are none → unreadable', () => {
+test('a four-digit length with characters other than digits → unreadable', () => {
   const frames = new Frames({ frame: 'four digits' }, BOUNDS, () => {});
   expect(() => frames.push(Buffer.from('00x4abcd'))).toThrow(Unreadable);
 });

@@ -28,7 +28,7 @@ beforeEach(() => {
 const auditOf = ({ headers }: Answer) => Number(headers.get('location')?.split('/').at(-1));
 const last = (type: string) => at.last(type);
 
-test('a purchase → approved with the words of the host, found by a look-up', async () => {
+test('a purchase → approved with the host’s text, found by a look-up', async () => {
   const audit = await approved(gateway.api.purchase({ pan: CARD, amount: 4_321 }));
   const { fields } = last('0200');
   expect([fields.get(4), fields.get(41)?.slice(0, 4), fields.get(18)]).toEqual([
@@ -66,7 +66,7 @@ test.each([
   expect(host.messages('0420').length - reversals).toBe(code === '10' ? 1 : 0);
 });
 
-test('preauthorisation, completion, refund of that, void of the refund → each goes back to the one before', async () => {
+test('preauthorisation, completion, refund of that, void of the refund → each refers to the one before', async () => {
   const held = await gateway.api.preauthorise({ pan: CARD, amount: 900 });
   expect(held.body.status.acquirer.preauthorisation_code).toBe(last('0100').fields.get(37));
   const completed = await approved(gateway.api.complete(held.body.audit, 800));
@@ -89,7 +89,7 @@ test('preauthorisation, completion, refund of that, void of the refund → each 
   }
 });
 
-test("an acquirer's settlement file with retrieval references → every line finds its transaction; differences are reported", async () => {
+test("an acquirer's settlement file with retrieval references → every line finds its transaction, and differences are reported", async () => {
   const { api } = gateway;
   const sold = await approved(api.purchase({ pan: CARD, amount: 7_000 }));
   const reference = last('0200').fields.get(37) as string;
@@ -153,7 +153,7 @@ describe('no answer', () => {
       .filter(({ fields }) => Number(fields.get(4)) === cents)
       .map(({ type }) => type);
 
-  test('payments that the host takes → 504, then reversed and repeated until that is acknowledged; error with 2', async () => {
+  test('payments that the host books → 504, then reversed, repeated until acknowledged; error with 2', async () => {
     silentTwice();
     const { api } = gateway;
     const answers = await Promise.all([
@@ -177,7 +177,7 @@ describe('no answer', () => {
     expect(open).toEqual([]);
   });
 
-  test('a completion and a void → repeated until they are acknowledged, never reversed', async () => {
+  test('a completion and a void → repeated until acknowledged, never reversed', async () => {
     const { api } = gateway;
     const held = await approved(api.preauthorise({ pan: CARD, amount: 50_001 }));
     const paid = await approved(api.purchase({ pan: CARD, amount: 50_002 }));
@@ -200,7 +200,7 @@ describe('no answer', () => {
   // catches(ISO 8583: 25 is no answer to the reversal of what the host has approved)
   // catches(ISO 8583: an approval after the reversal is reversed again)
   // catches(card: kept for a day of what was reversed by messages)
-  test('a payment that the host charges after it has never seen it → reversed again, until another code than 25 confirms it', async () => {
+  test('a payment that the host charges although it answered 25 to its reversal → reversed again, until a code other than 25 confirms it', async () => {
     const charge: (() => void)[] = [];
     // By reversal, not by message: on a slow machine any of them may be repeated before its answer is read.
     const codes = [['25'], ['25'], ['30', '00']];
@@ -249,7 +249,7 @@ describe('no answer', () => {
     );
   });
 
-  test('several are charged late at once, and one of them cannot be noted → the others are reversed again', async () => {
+  test('several are charged late at once, and one cannot be recorded → the others are reversed again', async () => {
     const amounts = [32_121, 32_122, 32_123];
     const approvals: (() => void)[] = [];
     const seen = new Set<number>();
@@ -287,7 +287,7 @@ describe('no answer', () => {
     await gateway.sql('DROP FUNCTION refuse_note CASCADE');
   });
 
-  test('an approval that comes before its reversal is answered, with 25 → the answer does not count', async () => {
+  test('an approval that arrives before its reversal is answered with 25 → does not count', async () => {
     const codes = ['25', '00'];
     const held: Reply[] = [];
     host.script = (heard) => {
@@ -304,7 +304,7 @@ describe('no answer', () => {
   });
 
   // catches(ISO 8583: a reversal goes over the connection of its payment)
-  test('reversed by the process that sent it → over the connection of the payment', async () => {
+  test('reversed by the process that sent it → over the same connection', async () => {
     silentTwice();
     const amounts = [32_110, 32_111, 32_112, 32_113];
     await Promise.all(amounts.map((amount) => takenUp(() => gateway.api.purchase({ pan: CARD, amount }))));
@@ -339,7 +339,7 @@ describe('no answer', () => {
     expect(status).toMatchObject({ transaction_status_code: 'declined', acquirer: { response_code: '10' } });
   });
 
-  test('a partial approval whose reversals are all lost → its card is kept for the next one, and goes when one is acknowledged', async () => {
+  test('a partial approval whose reversals are all lost → its card is kept for the next one, and destroyed when one is acknowledged', async () => {
     host.script = (heard) => {
       const answer = host.decide(heard);
       return heard.type === '0420' || heard.type === '0421' ? undefined : answer;
@@ -358,7 +358,7 @@ describe('no answer', () => {
     expect(await stored()).toEqual([{ status: 'declined', card: false }]);
   });
 
-  test('another process, after the first has gone → repeats its reversal', async () => {
+  test('another process, after the first was killed → repeats its reversal', async () => {
     const second = await testGateway({ shareWith: gateway, settings: { ACQUIRER_DEADLINE_MS: '600' } });
     host.script = (heard) => void host.decide(heard) as undefined;
     const answer = await takenUp(() => second.api.purchase({ pan: CARD }));
@@ -370,7 +370,7 @@ describe('no answer', () => {
   });
 });
 
-test('whatever was logged and stored → no card number', async () => {
+test('everything logged and stored → no card number', async () => {
   expect(gateway.logged()).toContain('"type":"0200"');
   expect(gateway.logged()).not.toContain(CARD);
   const rows = await gateway.sql('SELECT prepared::text FROM transaction WHERE prepared IS NOT NULL');

@@ -21,7 +21,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
 
   const stanOf = ({ fields }: Heard) => Number(fields.get(11));
 
-  test('many at once, answered in another order → each its own answer', async () => {
+  test('many at once, answered in another order → each gets its own answer', async () => {
     const waiting: Heard[] = [];
     at.host.script = (heard) => {
       waiting.push(heard);
@@ -57,7 +57,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: an answer is known by its type too)
-  test('an answer that comes twice, for another terminal or of another type → only the right one counts', async () => {
+  test('an answer that comes twice, for another terminal or with another type → only the right one counts', async () => {
     at.host.script = (heard) => {
       at.host.send({ ...answering(heard, '05'), type: '0230' });
       at.host.send(answering(heard, '05', { 41: 'TERM0009' }));
@@ -71,7 +71,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: what was handed to the socket may have left)
-  test('no answer → unknown after the deadline, and the late one can be taken once', async () => {
+  test('no answer → unknown after the deadline; the late answer can be used once', async () => {
     await at.another({ deadlineMs: 100 });
     at.host.script = () => undefined;
     await at.line.open();
@@ -88,7 +88,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: what is not sent is taken back)
-  test('a host that stops reading → messages not handed over are not sent, and never arrive; the CVV is left for another link', async () => {
+  test('a host that stops reading → messages not handed over are not sent and never arrive; the CVV is kept for another link', async () => {
     await at.another({ deadlineMs: 300 });
     await at.line.open();
     at.host.script = () => undefined;
@@ -125,7 +125,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: what is reversed before it was sent is not sent any more)
-  test('given up while it waits behind a host that reads nothing → not sent, and never arrives', async () => {
+  test('given up while the host reads nothing → not sent, and never arrives', async () => {
     await at.another({ deadlineMs: 60_000 });
     await at.line.open();
     at.host.script = () => undefined;
@@ -150,7 +150,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
 
   // catches(ISO 8583: what cannot be read closes the connection)
   // catches(ISO 8583: a wrong MAC is unreadable)
-  test('with a key → MACs both ways; a wrong one → unknown, and the connection is closed', async () => {
+  test('with a key → MACs both ways; with a wrong key → unknown, and the connection is closed', async () => {
     await at.host.stop();
     at.host = await new ScriptedHost(dialect, MAC).listen();
     await at.another({
@@ -190,7 +190,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(JSON.stringify(at.traced)).not.toContain('4111');
   });
 
-  test('what fits no message → not sent', async () => {
+  test('a value that fits no message → not sent', async () => {
     await at.line.open();
     const unfit = at.line.exchange({ stan: 1, terminal: TERMINAL }, '0210', (message) => {
       message.type = '0200';
@@ -200,7 +200,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(at.line.status.outstanding).toBe(0);
   });
 
-  test('closed while a message waits → its answer is waited for, and nothing more is sent', async () => {
+  test('closed while a message waits for its answer → the answer is awaited, and nothing more is sent', async () => {
     at.host.script = () => undefined;
     await at.line.open();
     const asked = at.exchange(1);
@@ -214,7 +214,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: what was handed to the socket may have left)
-  test('closed while a message waits in vain → unknown after the deadline', async () => {
+  test('closed while a message waits and no answer comes → unknown after the deadline', async () => {
     await at.another({ deadlineMs: 100 });
     at.host.script = () => undefined;
     await at.line.open();

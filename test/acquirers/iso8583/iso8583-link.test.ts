@@ -29,7 +29,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   const cvvOf = ({ method }: PaymentOrder) => (method.kind === 'card' ? method.card.cvv : undefined);
   const withoutRepetition = (type: string) => JSON.stringify([...(at.last(type) ?? [])]);
 
-  test('a purchase → every field of it', async () => {
+  test('a purchase → every field is right', async () => {
     const { prepared } = await at.ask(cardPayment(CARD, { amountCents: '1995' }));
     const fields = Object.fromEntries([...(at.last('0200') ?? [])].filter(([field]) => field !== 1));
     const stan = String(prepared.stan).padStart(6, '0');
@@ -55,7 +55,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(prepared.retrievalReference).toMatch(new RegExp(`^\\d{6}${stan}$`));
   });
 
-  test('a purchase by a stored card, and its refund → marked as such; one by another card → not', async () => {
+  test('a purchase by a stored card, and its refund → marked as such; by a card number → not marked', async () => {
     const card = cardPayment(CARD);
     const method = { ...card.method, stored: true } as PaymentOrder['method'];
     const paid = await at.ask({ ...card, method });
@@ -67,7 +67,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: the CVV is erased)
-  test('the CVV → erased as soon as it was sent, before any answer', async () => {
+  test('the CVV → erased as soon as it is sent, before any answer', async () => {
     for (const pan of [CARD, cardAnsweredWith('05')]) {
       const order = cardPayment(pan);
       const erased: unknown[] = [];
@@ -81,7 +81,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     }
   });
 
-  test('the CVV of what could not be sent → is left for another link', async () => {
+  test('the CVV of a message that could not be sent → kept for another link', async () => {
     const order = cardPayment(CARD);
     const prepared = await prepare(link, order);
     await link.close();
@@ -89,13 +89,13 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(cvvOf(order)?.erased).toBe(false);
   });
 
-  test('the CVV of what fits no message → is left for another link', async () => {
+  test('the CVV of a payment that fits no message → kept for another link', async () => {
     const order = cardPayment(CARD, { currency: 'XYZ' });
     expect((await at.ask(order)).answer).toEqual({ kind: 'not_sent' });
     expect(cvvOf(order)?.erased).toBe(false);
   });
 
-  test('a refund → the retrieval reference and the original data of its payment', async () => {
+  test('a refund → carries the retrieval reference and the original data of its payment', async () => {
     const paid = await at.ask(cardPayment(CARD));
     const refunded = await at.ask(onTarget('refund', paid.order, paid));
     expect(refunded.answer.kind).toBe('approved');
@@ -124,7 +124,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(prepared.stan).not.toBe(paid.prepared.stan);
   });
 
-  test('a completion or a void without an answer → in doubt, and repeated as it was by another process until it is acknowledged', async () => {
+  test('a completion or a void without an answer → in doubt, and repeated unchanged by another process until acknowledged', async () => {
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
     const paid = await at.ask(cardPayment(CARD));
     for (const [order, first, repeated] of [
@@ -151,7 +151,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: a completion approved in part is reversed)
-  test('every response code to a completion → approved by those of the dialect alone, repeated for those that ask for it, else over', async () => {
+  test('every response code to a completion → approved, repeated or final, as the dialect lists it', async () => {
     const again: string[] = [];
     const approving: string[] = [];
     for (let number = 0; number < 100; number += 1) {
@@ -173,7 +173,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(money(90, reversal)?.slice(0, 4)).toBe('0220');
   });
 
-  test('a completion approved in part whose reversal is not acknowledged → the reversal is repeated elsewhere, and the completion no more', async () => {
+  test('a completion approved in part whose reversal is not acknowledged → the reversal is repeated over another connection, the completion is not', async () => {
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
     const completion = onTarget('completion', held.order, held);
     host.script = (heard) => answering(heard, heard.type === '0220' ? '10' : '96', { 38: 'PART01' });
@@ -188,7 +188,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: a completion that was taken back is not repeated)
-  test('a completion approved for another amount → in doubt, and reversed in the end; once that has begun, it is repeated no more', async () => {
+  test('a completion approved for another amount → in doubt, and reversed in the end; after that it is not repeated', async () => {
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
     const completion = onTarget('completion', held.order, held);
     const otherwise = (code: string) => {
@@ -211,7 +211,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: a reversal is stored before it is sent)
-  test('no answer to a payment → not seen; reversed under one STAN, and repeated as it was by another process', async () => {
+  test('no answer to a payment → not seen; reversed under one STAN, and the reversal repeated unchanged by another process', async () => {
     const decide = host.script;
     host.script = (heard) => void decide(heard, host) as undefined;
     const quick = linkTo(host.port, dialect, common, { deadlineMs: 100 });
@@ -230,7 +230,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: a reversal that two processes begin at once is sent as new by one of them)
-  test('a reversal that two processes begin at once → sent as new by one of them, and repeated by the other', async () => {
+  test('a reversal that two processes begin at once → sent as new by one, and repeated by the other', async () => {
     const order = cardPayment(CARD);
     const { prepared } = await at.ask(order);
     const reversed = await at.elsewhere((other) =>
@@ -241,7 +241,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: an answer that comes after the reversal is ignored)
-  test('a late answer → found by an inquiry, if no reversal has begun; ignored after it', async () => {
+  test('a late answer → found by an inquiry before any reversal, ignored after it', async () => {
     const held: (() => void)[] = [];
     host.script = (heard) => {
       const answer = host.decide(heard);
@@ -267,7 +267,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: a process that stood still sends nothing)
-  test('not to be sent any more, by a process that stood still → not sent', async () => {
+  test('asked by a process that stood still past the time for sending → not sent', async () => {
     const paid = await at.ask(cardPayment(CARD));
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
     const before = host.messages().length;
@@ -285,7 +285,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   });
 
   // catches(ISO 8583: an answer that names another retrieval reference is not believed)
-  test('an approval under another retrieval reference → not believed, and the right one counts', async () => {
+  test('an approval with another retrieval reference → ignored, and the right one counts', async () => {
     host.script = (heard) => {
       const answer = host.decide(heard);
       if (answer === undefined || heard.type !== '0200') return answer;
@@ -303,14 +303,14 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(await link.ask(broken as Order, prepared, () => true)).toEqual({ kind: 'not_sent' });
   });
 
-  test('terminals → in turns', async () => {
+  test('terminals → used in turn', async () => {
     const numbers = await Promise.all(Array.from({ length: 4 }, () => prepare(link, cardPayment(CARD))));
     expect(new Set(numbers.map((each) => (each as Numbers).terminal))).toEqual(
       new Set(['TERM0001', 'TERM0002']),
     );
   });
 
-  test('what the link holds once it was asked → no card number and no CVV', async () => {
+  test('what the link keeps after a payment → no card number and no CVV', async () => {
     await Promise.all(Array.from({ length: 5 }, () => at.ask(cardPayment(CARD))));
     const held = inspect(link, { depth: 20, showHidden: true, maxArrayLength: null, maxStringLength: null });
     expect(held).not.toContain(CARD);

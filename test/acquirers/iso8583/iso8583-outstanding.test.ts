@@ -76,7 +76,7 @@ function hear(type: string, stan: number): void {
 const expire = (nowMs: number) => outstanding.expire(nowMs, (waiting) => outbox.takeBack(waiting));
 
 // catches(ISO 8583: what has not left cannot have been answered)
-test('a repetition whose first is answered while it waits to leave → a payment behind it that is reported as not sent is never sent', async () => {
+test('a repetition whose original is answered while it waits to be sent → a payment behind it that is reported as not sent is never sent', async () => {
   send('0200', '0210', 1);
   await nextTurn();
   // From here on nothing leaves. The answer to an earlier 0420 comes before the 0421 has left.
@@ -91,7 +91,7 @@ test('a repetition whose first is answered while it waits to leave → a payment
 });
 
 // catches(ISO 8583: what has not left cannot have been answered)
-test('an answer to a message that was not sent → ignored, and the message waits for its own', async () => {
+test('an answer to a message that was not sent → ignored, and the message waits for its own answer', async () => {
   send('0200', '0210', 1);
   await nextTurn();
   const payment = send('0200', '0210', 2);
@@ -103,7 +103,7 @@ test('an answer to a message that was not sent → ignored, and the message wait
 });
 
 // catches(ISO 8583: what is still to be handed over is not mistaken for another)
-test('the same numbers again while the first waits to leave → the first is in doubt, and the second, reported as not sent, is never sent', async () => {
+test('the same numbers again while the first waits to be sent → the first is in doubt; the second, reported as not sent, is never sent', async () => {
   send('0200', '0210', 1);
   await nextTurn();
   const first = send('0220', '0230', 2);

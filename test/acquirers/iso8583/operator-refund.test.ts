@@ -14,7 +14,7 @@ import { PATIENTLY } from './gateway-at-host.js';
 /** What a network message is about, in field 70; an echo is something else. */
 const SIGN_ON = '001';
 
-test('refunds by console and command line → the acquirer sees no further connection and no sign-on, only the refunds', async () => {
+test('refunds by console and command line → the acquirer sees no further connection or sign-on, only the refunds', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-iso-'));
   const host = await Host.open({ dialect: dialectNamed('as2805'), ledgerPath: join(folder, 'ledger') });
   const gateway = await testGateway();

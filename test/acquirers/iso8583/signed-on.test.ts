@@ -68,7 +68,7 @@ const shown = (signedOn: number) => ({
   },
 });
 
-test('two links, one without a host → ready, and lists the signed-on link; the log says which is up and which is not', async () => {
+test('two links, one without a host → ready, and only the signed-on link is listed; the log has the state of each', async () => {
   for (const gateway of [first, second]) {
     await vi.waitFor(async () => expect(await ready(gateway)).toEqual(shown(2)), PATIENTLY);
     expect(told(gateway, 'acquirer link signed on', 'bank')).toMatchObject([{ level: INFO }]);
@@ -81,12 +81,12 @@ test('two links, one without a host → ready, and lists the signed-on link; the
   }
 });
 
-test('what anybody can see without credentials → no address', async () => {
+test('answers that need no credentials → show no address', async () => {
   const { body } = await ready(first);
   expect(JSON.stringify(body)).not.toContain(String(host.port));
 });
 
-test('the host goes away → still ready, other payments go on, and the log says so once; back → once', async () => {
+test('the host goes away → still ready, other payments go on, logged once; back → logged once', async () => {
   const { port } = host;
   await host.stop();
   await vi.waitFor(async () => expect(await ready(first)).toEqual(shown(0)), PATIENTLY);
@@ -104,7 +104,7 @@ test('the host goes away → still ready, other payments go on, and the log says
   expect(up()).toMatchObject([{ level: WARN, seconds: expect.any(Number) }]);
 });
 
-test('one of three gateways is refused by the host → an operator sees which', async () => {
+test('one of three gateways is refused by the host → an operator sees which one', async () => {
   host.network = (heard) => answering(heard, '91');
   const third = await testGateway({ shareWith: first });
   await vi.waitFor(async () => {
@@ -135,7 +135,7 @@ test('one of three gateways is refused by the host → an operator sees which', 
   host.network = (heard) => answering(heard, '00');
 });
 
-test('settings that lead nowhere → the operator sees that gateways still go by the earlier ones', async () => {
+test('settings with a wrong address → the operator sees that gateways still use the earlier ones', async () => {
   await setAcquirer(database, OPERATOR, provider, 'bank', { address: NOWHERE });
   await vi.waitFor(async () => {
     const { gateways } = await showAcquirer(database, provider, 'bank');

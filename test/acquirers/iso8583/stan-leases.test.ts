@@ -40,7 +40,7 @@ async function taken(leases: StanLeases, count: number): Promise<number[]> {
 }
 
 describe('STANs of a terminal', () => {
-  test('from several processes at once, and after restarts → each once, from 1 to 999999', async () => {
+  test('from several processes at once, and after restarts → each is used once, from 1 to 999999', async () => {
     const processes = Array.from({ length: 4 }, () => new StanLeases(database));
     const all = (await Promise.all(processes.map((each) => taken(each, 700)))).flat();
     const restarted = Array.from({ length: 4 }, () => new StanLeases(database));
@@ -50,7 +50,7 @@ describe('STANs of a terminal', () => {
     expect(Math.max(...all)).toBeLessThanOrEqual(ALL);
   });
 
-  test('retrieval references made of them → 12 digits, and none comes again when the STANs do', async () => {
+  test('retrieval references made from them → 12 digits, and unique even when STANs come round', async () => {
     await leased(ALL - 3, 27);
     const leases = new StanLeases(database);
     const first = 1_800_000_000_000;
@@ -62,18 +62,18 @@ describe('STANs of a terminal', () => {
     expect(new Set(references).size).toBe(references.length);
   });
 
-  test('of another terminal → a count of its own', async () => {
+  test('of another terminal → counted separately', async () => {
     const leases = new StanLeases(database);
     expect([await leases.take(terminal), await leases.take(`${terminal}X`)]).toEqual([1, 1]);
   });
 
-  test('one that is there → known without asking the database', async () => {
+  test('a STAN that is leased already → taken without asking the database', async () => {
     const leases = new StanLeases(database);
     await leases.take(terminal);
     expect(leases.take(terminal)).toBe(2);
   });
 
-  test('at the end → they begin again, if the first are more than a day old', async () => {
+  test('after 999999 → they begin again, if the first are more than a day old', async () => {
     await leased(ALL - 3, 27);
     expect((await taken(new StanLeases(database), 5)).sort((one, other) => one - other)).toEqual([
       1,
@@ -85,7 +85,7 @@ describe('STANs of a terminal', () => {
   });
 
   // catches(ISO 8583: no STAN comes again within a day)
-  test('used up within a day → refused, and none comes twice', async () => {
+  test('used up within a day → refused, and none is used twice', async () => {
     await leased(ALL - 3, 25);
     const leases = new StanLeases(database);
     expect(await taken(leases, 3)).toEqual([ALL - 2, ALL - 1, ALL]);
@@ -93,7 +93,7 @@ describe('STANs of a terminal', () => {
   });
 
   // catches(ISO 8583: an old lease is not used)
-  test('a lease older than an hour → not used any more', async () => {
+  test('a lease older than an hour → no longer used', async () => {
     let nowMs = 1_000_000_000;
     const leases = new StanLeases(database, () => nowMs);
     await leases.take(terminal);
@@ -112,7 +112,7 @@ describe('STANs of a terminal', () => {
   });
 
   // catches(ISO 8583: STANs jump ahead of what a failover lost)
-  test('a database that has gone back → far past whatever was leased and lost', async () => {
+  test('a restored database → far past everything that was leased and lost', async () => {
     const leases = new StanLeases(database);
     await leases.take(terminal);
     await sql(`UPDATE stan_counter SET lineage = 'another' WHERE terminal = $1`, [terminal]);
@@ -122,7 +122,7 @@ describe('STANs of a terminal', () => {
     expect(await later.take(terminal)).toBeLessThan(100_100);
   });
 
-  test('leases of days ago → forgotten', async () => {
+  test('leases from days ago → deleted', async () => {
     await leased(10, 40);
     await new StanLeases(database).take(terminal);
     const { rows } = await sql('SELECT first FROM stan_lease WHERE terminal = $1', [terminal]);
@@ -151,7 +151,7 @@ describe('STANs after a failover that lost leases', () => {
     });
 
   // catches(ISO 8583: a terminal whose counter a failover lost begins somewhere else)
-  test('a terminal that the database has never seen → begins where none of an earlier history was', async () => {
+  test('a terminal that the database has never seen → begins where no earlier STAN was', async () => {
     const first: number[] = [];
     for (const timeline of ['00000001', '00000002', '0000000A', '']) {
       await onTimeline(timeline);
@@ -160,7 +160,7 @@ describe('STANs after a failover that lost leases', () => {
     expect(first).toEqual([1, 100_001, 900_001, 1]);
   });
 
-  test('of several failovers the server has seen only the last → past whatever was leased in each of them', async () => {
+  test('after several failovers, with a server that knows only of the last → past everything that was leased in each of them', async () => {
     const taken: number[] = [];
     // Leases of timeline 2 never arrived here.
     for (const timeline of ['00000001', '00000003', '00000004']) {

@@ -36,7 +36,7 @@ test('the first payment after a card was stored, and every later one → 102, wi
   expect(sent('0200')).toEqual([CARD, STORED, undefined]);
 });
 
-test('a payment with the card number itself → 012, though the same card is stored, too', async () => {
+test('a payment with the card number itself → 012, even if the same card is stored', async () => {
   await approved(at.gateway.api.purchase({ pan: CARD }));
   expect(sent('0200').slice(0, 2)).toEqual([CARD, KEYED]);
 });

@@ -21,7 +21,7 @@ async function workedOff(database: Database, destruction: CardDestruction): Prom
 }
 
 // catches(card: not destroyed within ten minutes of its end)
-test('card of a preauthorisation → kept until ten minutes after its end, for claims that a slow clock still allowed', async () => {
+test('card of a preauthorisation → kept until ten minutes after it ends, for completions that a slow clock still allowed', async () => {
   const gateway = await testGateway();
   const audit = auditOf(await gateway.api.preauthorise());
   await gateway.advance('1h');
@@ -45,7 +45,7 @@ test('card of a preauthorisation → kept until ten minutes after its end, for c
 });
 
 // catches(card destruction: not while the clocks differ)
-test('the database’s clock is days ahead of the gateway’s → nothing is destroyed, since it may be wrong', async () => {
+test('the database’s clock is days ahead of the gateway’s → nothing is destroyed, since either may be wrong', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
   try {
@@ -71,7 +71,7 @@ test('the database’s clock is days ahead of the gateway’s → nothing is des
 });
 
 // catches(card destruction: not when the clocks differ by the time of the turn)
-test('the database’s clock is another one by the time of the turn, as after a failover → nothing is destroyed', async () => {
+test('the database’s clock differs when the turn comes, as after a failover → nothing is destroyed', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
   const sql = async (text: string, values: unknown[] = []) =>
@@ -100,7 +100,7 @@ test('the database’s clock is another one by the time of the turn, as after a 
 });
 
 // catches(card destruction: clocks that differ are told of, though nothing is due)
-test('clocks that differ for a minute → logged, though no card is due, and again after an hour', async () => {
+test('clocks that differ for a minute → logged, even if no card is due, and again after an hour', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
   const [wallMs, steadyMs] = [Date.now, performance.now.bind(performance)];
@@ -131,7 +131,7 @@ test('clocks that differ for a minute → logged, though no card is due, and aga
 });
 
 // catches(card destruction: not after the clock has jumped)
-test('the clock that database and gateway share jumps ahead → nothing is destroyed for a day; then it counts', async () => {
+test('the clock of database and gateway jumps ahead → nothing is destroyed for a day; then the new time counts', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
   const sql = async (text: string, values: unknown[] = []) =>
@@ -165,7 +165,7 @@ test('the clock that database and gateway share jumps ahead → nothing is destr
   }
 });
 
-test('a clock that was ahead and is set back → cards end by the new time', async () => {
+test('a clock that was ahead and is set back → cards expire by the new time', async () => {
   const gateway = await testGateway();
   const hold = auditOf(await gateway.api.preauthorise());
   await gateway.advance('1h');

@@ -18,7 +18,7 @@ const tollgate = (line: string) =>
 const { json, text, refusal } = commands(tollgate);
 const AN_INSTANT = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
 
-test('cards status → how many there are, why each lives and until when; nothing of a declined one', async () => {
+test('cards status → how many there are, why each is kept and until when; none of a declined payment', async () => {
   expect(await json('cards status')).toEqual({
     cards: 0,
     overdue: 0,
@@ -84,7 +84,7 @@ test('merchant set --card-days → the cards of earlier payments are destroyed, 
   expect(await refusal('merchant set 2 --card-days 0')).toMatch(/whole number from 1 to 3650/);
 });
 
-test('a card that should be gone → counted as overdue, exit code 1; cards review → it goes', async () => {
+test('an overdue card → counted as overdue, exit code 1; cards review → destroyed', async () => {
   const { audit } = (await gateway.api.purchase({ merchant: 3, pan: DECLINED_CARD })).body;
   await gateway.advance('2h');
   await reviewedAtOnce(gateway);
@@ -113,7 +113,7 @@ test('a card that should be gone → counted as overdue, exit code 1; cards revi
 });
 
 test.each(['cards status --merchant 99', 'cards review --merchant 99'])(
-  '%s → there is no such merchant',
+  '%s → no such merchant',
   async (line) => {
     expect(await refusal(line)).toBe('there is no merchant 99');
   },

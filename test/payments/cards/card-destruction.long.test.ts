@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 // catches(card: destroyed only when it has ended)
 // catches(card: kept for the refunds of a completion)
 // catches(refund: no longer than the card is kept)
-test('cards of payments → each goes when nothing more can be done with it, and not before', async () => {
+test('cards of payments → each is destroyed once no operation can need it, not before', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   await gateway.sql('UPDATE merchant SET card_days = 30 WHERE id = 2');
@@ -134,7 +134,7 @@ test('a card that was kept too long → is destroyed, however old it is', async 
   ]);
 });
 
-test('a merchant’s days lowered, and raised → the remaining days count from then on', async () => {
+test('a merchant’s card days lowered, and raised → the new number counts from then on', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   const first = auditOf(await api.purchase());
@@ -169,7 +169,7 @@ test('a locked transaction → is skipped, and reviewed later', async () => {
   expect(await hasCard(gateway, locked)).toBe(false);
 });
 
-test('keys rotated while cards are destroyed → none of them comes back', async () => {
+test('keys rotated while cards are destroyed → no destroyed card reappears', async () => {
   const gateway = await testGateway();
   const operator = await operatorOf(gateway);
   try {
@@ -197,7 +197,7 @@ test('keys rotated while cards are destroyed → none of them comes back', async
 }, 30_000);
 
 // catches(card destruction: one process at a time)
-test('another process is at it → this one is not; then it is', async () => {
+test('another process is destroying cards → this one does nothing; afterwards it does', async () => {
   const gateway = await testGateway();
   const audit = auditOf(await gateway.api.purchase());
   const release = await unreviewed(gateway);
@@ -212,9 +212,9 @@ test('another process is at it → this one is not; then it is', async () => {
   expect(await hasCard(gateway, audit)).toBe(false);
 });
 
-describe('merchants in turns', () => {
+describe('merchants in turn', () => {
   // catches(card destruction: merchants in turns)
-  test('one has very many cards to end → another’s end in between', async () => {
+  test('one has very many cards to destroy → cards of another are destroyed in between', async () => {
     const own = await testDatabase();
     const database = new Database(own.url, { maxConnections: 2 });
     const sql = async <Row>(text: string, values: unknown[] = []) =>
@@ -244,7 +244,7 @@ describe('merchants in turns', () => {
   }, 600_000);
 
   // catches(card destruction: a turn that fails is put back) slow
-  test('one whose cards cannot be looked at → the others’ are; the log names it', async () => {
+  test('one whose cards cannot be read → cards of the others are destroyed; the log names the failing one', async () => {
     const gateway = await testGateway();
     const stuck = auditOf(await gateway.api.purchase({ merchant: 2 }));
     const audit = auditOf(await gateway.api.purchase());

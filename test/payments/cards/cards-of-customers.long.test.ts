@@ -29,7 +29,7 @@ describe('a customer is deleted', () => {
   // catches(customer: its cards go with it)
   // catches(card: destroyed only when it has ended)
   // catches(card: not kept for refunds of a deleted customer)
-  test('→ the cards in its finished transactions go at once, the others when they are finished', async () => {
+  test('→ the cards in its finished transactions are destroyed at once, others when their transaction ends', async () => {
     const gateway = await testGateway();
     const { api } = gateway;
     const vault = vaultOf(api);
@@ -67,7 +67,7 @@ describe('a customer is deleted', () => {
   }, 30_000);
 
   // catches(card destruction: what a deletion leaves is worked off)
-  test('with more transactions than are looked at at once → the rest follows in the background', async () => {
+  test('with more transactions than one pass handles → the rest follows in the background', async () => {
     const gateway = await testGateway();
     const vault = vaultOf(gateway.api);
     const { customerId, id } = await vault.newToken();
@@ -86,7 +86,7 @@ describe('a customer is deleted', () => {
   });
 
   // catches(card: not destroyed while a refund of its completion begins)
-  test('while a refund of its payment begins → the refund is decided in the end, with the card or without', async () => {
+  test('while a refund of its payment begins → the refund is decided, with the card or without', async () => {
     // Can neither refund nor reverse a refund without the card.
     class OpensCards extends WantsCards {
       /** How many refunds it has sent. */
@@ -137,7 +137,7 @@ describe('a customer is deleted', () => {
   }, 30_000);
 
   // catches(card: the first look finds what was paid while the customer was deleted)
-  test('while a payment with its token is under way → the card of that payment goes, too', async () => {
+  test('while a payment with its token is in flight → the card of that payment is destroyed too', async () => {
     const gateway = await testGateway();
     const vault = vaultOf(gateway.api);
     const { customerId, id } = await vault.newToken();
@@ -149,7 +149,7 @@ describe('a customer is deleted', () => {
 });
 
 // catches(refund: not without a card over a link that needs it)
-test('refund over a link that needs the card of a deleted customer → refused, and nothing is stored of it', async () => {
+test('refund over a link that needs the card of a deleted customer → refused, and nothing is stored', async () => {
   const gateway = await testGateway({ acquirers: [new WantsCards()] });
   const { api } = gateway;
   await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);

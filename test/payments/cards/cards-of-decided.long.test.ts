@@ -17,7 +17,7 @@ import {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-describe('as soon as it is decided', () => {
+describe('as soon as a payment is decided', () => {
   let gateway: TestGateway;
   let api: Client;
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe('as soon as it is decided', () => {
     }
   });
 
-  test('purchase in doubt → its card is kept for the reversal; reversed, it is not', async () => {
+  test('purchase in doubt → its card is kept for the reversal; reversed → destroyed', async () => {
     const unknown = await api.purchase({ pan: LOST_REQUEST_CARD });
     expect(unknown.status).toBe(504);
     const audit = Number(unknown.headers.get('location')?.split('/').at(-1));
@@ -71,7 +71,7 @@ describe('as soon as it is decided', () => {
     expect(await hasCard(gateway, kept)).toBe(true);
   });
 
-  test('direct debit that was voided before it is in a file → no account is kept', async () => {
+  test('direct debit voided before it is in a file → no account is kept', async () => {
     const audit = auditOf(await api.purchase({ bankAccount: {} }));
     expect(await hasCard(gateway, audit)).toBe(true);
     expect((await api.void(audit)).status).toBe(201);
@@ -80,7 +80,7 @@ describe('as soon as it is decided', () => {
 });
 
 // catches(card: a completion that was voided leads to the card)
-test('completion voided, or refunded in full, after it was looked at → the card goes, since its preauthorisation has ended', async () => {
+test('completion voided, or refunded in full, after the check → the card is destroyed, since its preauthorisation has ended', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   const holds = [
@@ -111,7 +111,7 @@ test('completion voided, or refunded in full, after it was looked at → the car
 });
 
 // catches(card: kept while a refund is in doubt)
-test('refund in doubt when the days of its card are over → the card is kept until it is decided', async () => {
+test('refund in doubt after the card days → the card is kept until it is decided', async () => {
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
   const { api } = gateway;
@@ -135,7 +135,7 @@ test('refund in doubt when the days of its card are over → the card is kept un
 });
 
 // catches(card: kept while a void is in doubt)
-test('void in doubt when its day is over → the card is kept for its reversal', async () => {
+test('void in doubt after its day → the card is kept for its reversal', async () => {
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
   const { api } = gateway;
@@ -151,7 +151,7 @@ test('void in doubt when its day is over → the card is kept for its reversal',
 
 // catches(card: kept while the refund of a completion can be voided)
 // catches(card: kept while a refund can be voided)
-test('refunded in full, and a refund of it can still be voided → the card is kept for that', async () => {
+test('refunded in full, with a refund that can still be voided → the card is kept for that', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   const purchase = auditOf(await api.purchase({ amount: 100 }));

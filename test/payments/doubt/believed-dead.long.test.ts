@@ -31,7 +31,7 @@ function auditOf(answer: Answer): number {
 const SEVERAL_LOOKS_MS = 1_500;
 
 // catches(dead processes: what the living are doing is left to them) slow
-test('a living process waits for its acquirer → no other process asks', async () => {
+test('a live process waits for its acquirer → no other process asks', async () => {
   const answer = acquirer.holdNextAnswer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
@@ -50,7 +50,7 @@ test('a living process waits for its acquirer → no other process asks', async 
 });
 
 // catches(dead processes: a process does not take its own)
-test('a process without heartbeats for a while → does not ask about its own transactions', async () => {
+test('a process without recent heartbeats → does not ask about its own transactions', async () => {
   const ours = new ScriptedAcquirer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const alone = await testGateway({ acquirers: [ours], settings });
@@ -96,7 +96,7 @@ async function believedDead(correlationId: string) {
 const REVERSED = { gateway_status_code: 2, transaction_status_code: 'error' };
 
 // catches(record: only the current attempt decides)
-test('approval that comes when a reversal is under way → 504, unknown until the reversal is confirmed, then error with 2', async () => {
+test('approval that comes while a reversal is under way → 504, unknown until the reversal is confirmed, then error with 2', async () => {
   const { answer, answering, audit, reversal } = await believedDead('late-during-reversal');
   answer.answer(answered('00'));
   const late = await answering;
@@ -120,7 +120,7 @@ test('approval that comes after the reversal → 201 with the true outcome: erro
 });
 
 // catches(doubt: what was decided meanwhile is not taken up again)
-test('unreadable answer that comes after the reversal → 502, and nothing is left for the resolver to look at', async () => {
+test('unreadable answer that comes after the reversal → 502, and nothing is left for the resolver', async () => {
   const { answer, answering, audit, reversal } = await believedDead('unreadable-after-reversal');
   reversal.answer('reversed');
   const decided = await gateway.api.decided(audit);

@@ -102,7 +102,7 @@ describe('acquirer', () => {
   );
 
   // catches(inquiry: what was not seen is reversed, since it may still arrive)
-  test('has not seen it → reversed once, error with 2', async () => {
+  test('has not seen the payment → reversed once, error with 2', async () => {
     acquirer.nextFindings(() => ({ kind: 'not_seen' }));
     const audit = await purchasedInDoubt();
     expect((await gateway.api.decided(audit)).status).toMatchObject({
@@ -115,7 +115,7 @@ describe('acquirer', () => {
   });
 
   // catches(inquiry: no answer does not mean that nothing was done) slow
-  test('gives no answer to inquiries, breaks or hangs → asked again until the truth comes out', async () => {
+  test('does not answer inquiries, breaks or hangs → asked again until the outcome is known', async () => {
     acquirer.nextFindings(
       () => ({ kind: 'no_answer' }),
       breaking,
@@ -135,7 +135,7 @@ describe('acquirer', () => {
   // catches(reversal: its beginning is stored) slow
   // catches(reversal: once it is under way a late approval no longer wins) slow
   // catches(reversal: repeated until it is confirmed) slow
-  test('does not confirm the reversal at first → reversed again until it does, and then left alone', async () => {
+  test('does not confirm the reversal at first → reversed again until it does, and not afterwards', async () => {
     acquirer.nextFindings(() => ({ kind: 'not_seen' }));
     acquirer.nextReversals(
       () => 'no_answer',
@@ -182,7 +182,7 @@ describe('acquirer', () => {
     },
   );
 
-  test('answers outside the contract → asked again until the answer is valid', async () => {
+  test('gives invalid answers → asked again until the answer is valid', async () => {
     acquirer.nextFindings(...NONSENSE.map((said) => () => said), () => ({ kind: 'not_seen' }));
     acquirer.nextReversals(...NONSENSE.map((said) => () => said));
     const audit = await purchasedInDoubt();
@@ -194,7 +194,7 @@ describe('acquirer', () => {
 });
 
 describe('in doubt', () => {
-  test('refund → its amount stays reserved until the reversal is confirmed, and is back then', async () => {
+  test('refund → its amount stays reserved until the reversal is confirmed, then it is released', async () => {
     const audit = (await gateway.api.purchase({ amount: 100 })).body.audit;
     acquirer.nextAnswers(() => UNREADABLE);
     const finding = acquirer.holdNextFinding();
@@ -208,7 +208,7 @@ describe('in doubt', () => {
     expect((await gateway.api.refund(audit, 100)).body.status.transaction_status_code).toBe('approved');
   });
 
-  test('completion → declined at the acquirer after all: the preauthorisation can be completed again', async () => {
+  test('completion → found declined: the preauthorisation can be completed again', async () => {
     const audit = (await gateway.api.preauthorise({ amount: 100 })).body.audit;
     acquirer.nextAnswers(() => UNREADABLE);
     const finding = acquirer.holdNextFinding();
@@ -220,7 +220,7 @@ describe('in doubt', () => {
     expect((await gateway.api.complete(audit, 100)).body.status.transaction_status_code).toBe('approved');
   });
 
-  test('void → approved at the acquirer after all: the target is voided', async () => {
+  test('void → found approved: the target is voided', async () => {
     const audit = (await gateway.api.purchase({ amount: 100 })).body.audit;
     acquirer.nextAnswers(() => UNREADABLE);
     const finding = acquirer.holdNextFinding();
@@ -233,7 +233,7 @@ describe('in doubt', () => {
     expect((await lookedUp(audit)).status.transaction_status_code).toBe('voided');
   });
 
-  test('void of a refund → approved at the acquirer after all: the amount is back', async () => {
+  test('void of a refund → found approved: the amount is released', async () => {
     const audit = (await gateway.api.purchase({ amount: 100 })).body.audit;
     const refund = (await gateway.api.refund(audit, 100)).body.audit;
     acquirer.nextAnswers(() => UNREADABLE);
@@ -247,5 +247,5 @@ describe('in doubt', () => {
   });
 });
 
-test('every doubt → the acquirer has the same books', () =>
+test('every transaction in doubt → the acquirer has the same books', () =>
   expectBooksToAgree(gateway, async () => acquirer.entries));

@@ -46,7 +46,7 @@ test.each([
   ['00', 'approved'],
   ['51', 'declined'],
   // catches(late answer: it decides) slow
-])('answer %s after the deadline, and no inquiry answered → %s', async (code, status) => {
+])('answer %s after the deadline, and inquiries unanswered → %s', async (code, status) => {
   acquirer.nextFindings(() => ({ kind: 'no_answer' }));
   const { audit, reference, arrives } = await unanswered(() => gateway.api.purchase());
   arrives(answered(code));

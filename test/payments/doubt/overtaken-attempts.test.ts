@@ -7,7 +7,7 @@ import { NO_ANSWER, TwoResolvers, times } from '../../../testkit/two-resolvers.j
 const resolvers = TwoResolvers.ofThisFile();
 const { acquirer } = resolvers;
 
-test('an attempt that was overtaken finds it approved, after the newer one had it reversed → it stays in error', async () => {
+test('an overtaken attempt finds it approved after the newer one had it reversed → stays in error', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await resolvers.purchasedInDoubt(resolvers.one);
   const reference = await slow.asked;
@@ -21,7 +21,7 @@ test('an attempt that was overtaken finds it approved, after the newer one had i
   expect(times(acquirer.reversals, reference)).toBe(1);
 });
 
-test('an attempt that was overtaken finds it approved, while the newer one is reversing it → unknown, then in error', async () => {
+test('an overtaken attempt finds it approved while the newer one is reversing it → unknown, then in error', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await resolvers.purchasedInDoubt(resolvers.other);
   await slow.asked;
@@ -37,7 +37,7 @@ test('an attempt that was overtaken finds it approved, while the newer one is re
 });
 
 // catches(reversal: not begun by an attempt that may not) slow
-test('an attempt that was overtaken finds nothing, after the newer one found it approved → not reversed, it stays approved', async () => {
+test('an overtaken attempt finds nothing after the newer one found it approved → not reversed, stays approved', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await resolvers.purchasedInDoubt(resolvers.other);
   const reference = await slow.asked;
@@ -53,7 +53,7 @@ test('an attempt that was overtaken finds nothing, after the newer one found it 
 
 // catches(taking: every taking is a new attempt) slow
 // catches(reversal: not begun by an attempt that was overtaken) slow
-test('an attempt that was overtaken finds nothing, while the newer one still asks → not reversed, and the newer one decides', async () => {
+test('an overtaken attempt finds nothing while the newer one still asks → not reversed, and the newer one decides', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await resolvers.purchasedInDoubt(resolvers.one);
   const reference = await slow.asked;
@@ -74,7 +74,7 @@ test('an attempt that was overtaken finds nothing, while the newer one still ask
 });
 
 // catches(postponing: only by the current attempt, and only what is in doubt) slow
-test('an attempt that was overtaken gets no answer, after the newer one found it approved → there is nothing to look at again', async () => {
+test('an overtaken attempt gets no answer after the newer one found it approved → no further attempt', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await resolvers.purchasedInDoubt(resolvers.other);
   await slow.asked;

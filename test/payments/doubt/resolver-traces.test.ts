@@ -42,7 +42,7 @@ test.each([
   ['51', 'declined'],
   ['96', 'error'],
 ])(
-  'purchase in doubt, found with code %s → log and journal say %s, how and after how long',
+  'purchase in doubt, found with code %s → log and journal have %s, how it was found and after how long',
   async (code, found) => {
     acquirer.nextFindings(
       () => NO_ANSWER,
@@ -83,7 +83,7 @@ test('refund in doubt that the acquirer never saw → the start and the result o
   expect(await entriesAbout(target)).toEqual([]);
 });
 
-test('no answer to an inquiry → no entry, and one warning a look that names the link and how many wait', async () => {
+test('no answer to an inquiry → no entry, and one warning per round that names the link and how many wait', async () => {
   acquirer.nextFindings(
     () => NO_ANSWER,
     () => NO_ANSWER,
@@ -102,14 +102,14 @@ test('no answer to an inquiry → no entry, and one warning a look that names th
   expect(await entriesAbout(audit)).toHaveLength(1);
 });
 
-test('a purchase that was never in doubt → neither', async () => {
+test('a purchase that was never in doubt → no line and no entry', async () => {
   const { audit } = (await gateway.api.purchase()).body;
   expect(await entriesAbout(audit)).toEqual([]);
   expect(linesAbout(audit)).toEqual([]);
 });
 
 // Last, because it leaves findings behind.
-test('an answer that comes late and decides → a line and an entry of its own', async () => {
+test('a late answer that decides → a line and an entry of its own', async () => {
   acquirer.nextFindings(...Array.from({ length: 50 }, () => () => NO_ANSWER));
   const held = acquirer.holdNextAnswer();
   const { status, headers } = await gateway.api.purchase();

@@ -17,7 +17,7 @@ const resolvers = TwoResolvers.ofThisFile();
 const { acquirer } = resolvers;
 
 // catches(taking: for as long as the lease nobody else takes it) slow
-test('many in doubt and due at once, two resolvers → each is looked at once, and reversed once or not at all', async () => {
+test('many in doubt and due at once, two resolvers → each is handled once, and reversed at most once', async () => {
   const COUNT = 150;
   acquirer.nextAnswers(...Array.from({ length: COUNT }, () => () => UNREADABLE));
   acquirer.nextFindings(...Array.from({ length: COUNT }, () => () => NO_ANSWER));
@@ -46,7 +46,7 @@ test('many in doubt and due at once, two resolvers → each is looked at once, a
   }
 });
 
-test('no answer to inquiries → longer and longer pauses up to the longest, unknown all the time, and never given up', async () => {
+test('no answer to inquiries → increasing pauses up to the maximum, unknown all the time, and never given up', async () => {
   acquirer.nextFindings(...Array.from({ length: 6 }, () => () => NO_ANSWER));
   const audit = await resolvers.purchasedInDoubt(resolvers.one);
   for (const [index, expectedMs] of [1e6, 2e6, 3e6, 3e6, 3e6, 3e6].entries()) {
@@ -64,7 +64,7 @@ test('no answer to inquiries → longer and longer pauses up to the longest, unk
   expect((await resolvers.one.api.decided(audit)).status.transaction_status_code).toBe('approved');
 });
 
-test('a reversal that is not confirmed → the same pauses, and only the reversal is repeated', async () => {
+test('an unconfirmed reversal → the same pauses, and only the reversal is repeated', async () => {
   acquirer.nextFindings(() => ({ kind: 'not_seen' }));
   acquirer.nextReversals(
     () => 'no_answer',
@@ -81,7 +81,7 @@ test('a reversal that is not confirmed → the same pauses, and only the reversa
 });
 
 // catches(taking: locks what it takes) slow
-test('taken by a resolver that has not committed yet → left to it', async () => {
+test('taken by a resolver that has not committed yet → left to that resolver', async () => {
   acquirer.nextFindings(() => NO_ANSWER);
   const audit = await resolvers.purchasedInDoubt(resolvers.one);
   await resolvers.postponed(audit, 1);
@@ -149,7 +149,7 @@ test('left by a dead process and taken by a resolver → no other resolver takes
   await resolvers.one.sql(`DELETE FROM process WHERE seen_at < now() - interval '20 seconds'`);
 });
 
-test('left by a dead process and locked → others are resolved meanwhile, and this one afterwards', async () => {
+test('left by a dead process and locked → others are resolved meanwhile, this one afterwards', async () => {
   const answer = acquirer.holdNextAnswer();
   const answering = resolvers.one.api.purchase({ correlationId: 'left-locked' });
   const reference = await answer.asked;
@@ -201,7 +201,7 @@ async function theOvertakenHaveFinished(): Promise<void> {
   await resolvers.one.api.decided(takenByTheOther);
 }
 
-test('a process without the link to the acquirer → leaves it to one that has it', async () => {
+test('a process without the link to the acquirer → leaves it to a process that has it', async () => {
   acquirer.nextFindings(() => NO_ANSWER);
   const audit = await resolvers.purchasedInDoubt(resolvers.one);
   await resolvers.postponed(audit, 1);

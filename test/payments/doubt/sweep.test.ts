@@ -14,7 +14,7 @@ const INSERT = `
     CASE WHEN $4::text = 'unknown' THEN -99 ELSE 0 END
   FROM merchant WHERE id = $1`;
 
-test('left in doubt by a failover that lost its lease → found and resolved', async () => {
+test('left in doubt by a failover that lost the lease → found and resolved', async () => {
   const gateway = await testGateway();
   const { audit } = (await gateway.api.purchase()).body;
   await gateway.sql(INSERT, [1, audit + 1, '1 hour', 'unknown']);
@@ -26,7 +26,7 @@ test('left in doubt by a failover that lost its lease → found and resolved', a
   expect(gateway.logged()).toContain('transactions in doubt without a lease');
 });
 
-test('purchase under an audit that a failover has given to another already → not processed, and nothing of it is stored', async () => {
+test('purchase under an audit that was assigned again after a failover → not processed, and nothing of it is stored', async () => {
   const gateway = await testGateway();
   const { audit } = (await gateway.api.purchase()).body;
   await gateway.sql(INSERT, [1, audit + 1, '0 seconds', 'approved']);
@@ -63,7 +63,7 @@ describe('a sweep', () => {
   const left = () => query('SELECT organisation_id AS organisation, up_to AS "upTo" FROM sweep ORDER BY 1');
 
   // catches(sweep: hands over what nobody looks after)
-  test('→ finds transactions in doubt without a lease, in every organisation, the oldest too', async () => {
+  test('→ finds transactions in doubt without a lease, in every organisation, even the oldest', async () => {
     for (const merchant of [1, 4])
       for (const audit of [1, 7_000, 20_000]) await add(merchant, audit, '1 hour');
     await add(1, 2, '1 hour', 'approved');
@@ -90,7 +90,7 @@ describe('a sweep', () => {
   });
 
   // catches(sweep: leaves what is young)
-  test('→ waits at a young transaction, whose process may be about to renew its lease', async () => {
+  test('→ skips a young transaction, whose process may be about to renew its lease', async () => {
     await query('UPDATE organisation SET next_audit = 101');
     await add(1, 50, '50 seconds');
     await add(1, 60, '1 hour');
@@ -108,7 +108,7 @@ describe('a sweep', () => {
     ]);
   });
 
-  test('where the gateway’s clock runs ahead → counts the age by that clock', async () => {
+  test('with the gateway’s clock ahead → measures age by that clock', async () => {
     await query('UPDATE gateway SET advanced_ms = 86400000');
     await query('UPDATE organisation SET next_audit = 101');
     await add(1, 50, '-1 day');
@@ -117,7 +117,7 @@ describe('a sweep', () => {
     expect([await handedOver(), await left()]).toEqual([[[1, 60]], [{ organisation: 1, upTo: 50 }]]);
   });
 
-  test('→ begins once, however many processes run it, and again when a process starts', async () => {
+  test('→ runs once, however many processes there are, and again when a process starts', async () => {
     const sweeps = [new Sweep(database, 10_000), new Sweep(database, 10_000)];
     for (let run = 0; run < 12; run += 1) for (const sweep of sweeps) await sweep.run();
     expect(await left()).toEqual([]);

@@ -54,7 +54,7 @@ const one = (audit: number, organisation = 1) => `${organisation}/${audit}`;
 
 describe('the list', () => {
   // catches(console: lists and files of an operator keep within the organisation)
-  test('an operator of all organisations → all transactions, the newest first; of one → those of that one', async () => {
+  test('an operator of the whole installation → all transactions, newest first; of one organisation → those of that one', async () => {
     const all = await found(everybody, '');
     const stored = await gateway.sql<{ key: string }>(
       `SELECT organisation_id || '/' || audit AS key FROM transaction ORDER BY created_at DESC, audit DESC`,
@@ -64,7 +64,7 @@ describe('the list', () => {
     expect(await found(theirs, '')).toEqual([one(made.theirs, 2)]);
   });
 
-  test('page by page over all organisations → each once, in the same order', async () => {
+  test('page by page over all organisations → each transaction once, in the same order', async () => {
     const seen: string[] = [];
     let after = '';
     do {
@@ -88,7 +88,7 @@ describe('the list', () => {
     ['acquirer=nobody', () => []],
     ['organisation=1&target_audit=REFUNDED', () => [one(made.refund)]],
     ['organisation=1&customer_id=CUSTOMER', () => [one(made.byToken)]],
-  ])('%s → exactly that', async (query, expected) => {
+  ])('%s → exactly the matching transactions', async (query, expected) => {
     const asked = query
       .replace('REFUNDED', String(made.refunded))
       .replace('CUSTOMER', String(token.customerId));
@@ -122,7 +122,7 @@ describe('the list', () => {
     expect([answer.status, answer.body.error_code]).toEqual([status, code]);
   });
 
-  test('an operator of another organisation names ours → there is no such thing', async () => {
+  test('an operator of another organisation names ours → 404', async () => {
     for (const path of [
       '/transactions?organisation=1',
       '/transactions?merchant=1',
@@ -137,7 +137,7 @@ describe('the list', () => {
   });
 });
 
-describe('the box', () => {
+describe('the search box', () => {
   const understood = async (client: ConsoleClient, q: string) => {
     const { body, status } = await client.get(`/transactions?q=${encodeURIComponent(q)}`);
     expect(status).toBe(200);
@@ -165,39 +165,39 @@ describe('the box', () => {
       ['virtual_pan'],
       () => [one(made.byToken)],
     ],
-  ])('%s → found as such', async (_, q, as, expected) => {
+  ])('%s → found, with how it was understood', async (_, q, as, expected) => {
     const answer = await understood(everybody, q());
     expect([answer.as, answer.found]).toEqual([as, expected()]);
   });
 
-  test('four digits → everything they may mean, each with the filter that shows all of it', async () => {
+  test('four digits → every possible meaning, each with the filter that shows all its results', async () => {
     const { as, found: results, filters } = await understood(everybody, '1111');
     expect(as).toContain('last_four');
     expect(results).toContain(one(made.plain));
     expect(filters[as.indexOf('last_four')]).toEqual({ last_four: '1111' });
   });
 
-  test('an audit → that transaction of each organisation that may be seen', async () => {
+  test('an audit → that transaction in each organisation that the operator may see', async () => {
     const mine = await understood(ours, String(made.plain));
     expect(mine.as[0]).toBe('audit');
     expect(mine.found[0]).toBe(one(made.plain));
     expect((await understood(theirs, String(made.theirs + 1_000_000))).found).toEqual([]);
   });
 
-  test('what another organisation has → is not found by any of its names', async () => {
+  test('a transaction of another organisation → not found in any way', async () => {
     for (const q of ['corr-plain', 'order-77', token.virtualPan, 'order-78'])
       expect([q, (await understood(theirs, q)).found]).toEqual([q, []]);
   });
 
   // catches(console: a card number is looked for nowhere)
-  test('a card number → is said to be one, looked for nowhere, and not repeated', async () => {
+  test('a card number → recognised as one, not searched for, and not repeated', async () => {
     const answer = await everybody.get('/transactions?q=4111%201111%201111%201111');
     expect(answer.body).toMatchObject({ results: [], understood: [{ as: 'card_number', found: 0 }] });
     expect(answer.text).not.toContain('1111');
     expect(gateway.logged()).not.toContain('4111%20');
   });
 
-  test('a customer by name → the customer’s payments', async () => {
+  test('a customer’s name → the customer’s payments', async () => {
     const { as, found: results, filters } = await understood(everybody, await nameOfCustomer());
     expect(as).toContain('customer');
     expect(results).toContain(one(made.byToken));
@@ -214,12 +214,15 @@ async function nameOfCustomer(): Promise<string> {
 
 describe('files', () => {
   // catches(console: that a file was taken is journalled)
-  test('of a filter → exactly its transactions, formulas harmless, and in the journal under the operator’s name', async () => {
+  test('of a filter → exactly its transactions, formulas made harmless, and journalled under the operator’s name', async () => {
     const { status, text, headers } = await everybody.get('/transactions.csv?organisation=1&status=approved');
     expect(status).toBe(200);
     expect(headers.get('content-disposition')).toBe('attachment; filename="transactions.csv"');
     const [head, ...lines] = text.trimEnd().split('\r\n');
-    expect(head?.split(',').slice(0, 4)).toEqual(['organisation', 'merchant', 'mode', 'audit']);
+    expect(head).toBe(
+      'organisation,merchant,mode,audit,gateway_timestamp,transaction_type,status,amount_cents,currency,' +
+        'reference,correlation_id,card,card_type,bank_account,response_code,settlement_date,target_audit,acquirer',
+    );
     const keys = lines.map((line) => `${line.split(',')[0]}/${line.split(',')[3]}`);
     expect(keys).toEqual(await found(everybody, 'organisation=1&status=approved'));
     expect(text).toContain("'=HYPERLINK(1)");
@@ -230,7 +233,7 @@ describe('files', () => {
   });
 
   // catches(console: that a file was taken is journalled)
-  test('of a filter that is refused → no file, and nothing in the journal', async () => {
+  test('of a refused filter → no file, and nothing in the journal', async () => {
     const before = await gateway.sql(`SELECT count(*) FROM journal WHERE action = 'transaction.exported'`);
     expect((await everybody.get('/transactions.csv?q=order')).status).toBe(422);
     expect((await theirs.get('/transactions.csv')).text.trimEnd().split('\r\n')).toHaveLength(2);
@@ -243,7 +246,7 @@ describe('files', () => {
 });
 
 describe('one transaction', () => {
-  test('a refunded purchase → its life in order, what is left, what may be done, and the refund beside it', async () => {
+  test('a refunded purchase → its history in order, the amount left, the permitted actions, and its refund', async () => {
     const { status, body, text } = await ours.get(`/transactions/1/${made.refunded}`);
     expect(status, text).toBe(200);
     expect(body).toMatchObject({
@@ -267,7 +270,7 @@ describe('one transaction', () => {
     expect((await ours.get(`/transactions/1/${made.refund}`)).body.related).toEqual(body.related);
   });
 
-  test('one that was in doubt → doubt, resolver and both events, in the order in which they happened', async () => {
+  test('a transaction that was in doubt → doubt, resolver and both events, in the order in which they happened', async () => {
     const body = await vi.waitFor(async () => {
       const answer = await ours.get(`/transactions/1/${made.resolved}`);
       expect(answer.body.timeline.filter(({ kind }: Json) => kind === 'event')).toHaveLength(2);
@@ -285,7 +288,7 @@ describe('one transaction', () => {
   });
 
   // catches(console: a card number is looked for nowhere)
-  test('one that is not there → 404; and never a card number in any of them', async () => {
+  test('an unknown one → 404; never a card number in any of them', async () => {
     expect((await ours.get('/transactions/1/999999')).status).toBe(404);
     expect((await ours.get('/transactions/1/0')).status).toBe(404);
     for (const audit of Object.values(made).filter((each) => each !== made.theirs))

@@ -49,9 +49,9 @@ const rareOf = async (merchants: readonly number[]) =>
 const follow = async (query: string) =>
   pagesFrom(gateway.api, await gateway.api.get(`/transactions/history?${query}`));
 
-describe('what is rare', () => {
+describe('rare matches', () => {
   test.each(['amount=77', 'last_four=9999', 'status=error', 'amount=77&last_four=9999&status=error'])(
-    '%s of one merchant → short pages, and all of it in order, by following next',
+    '%s of one merchant → short pages, and all results in order by following next',
     async (query) => {
       const pages = await follow(`merchant_id=1&${query}`);
       expect(auditsOf(pages)).toEqual(await rareOf([1]));
@@ -61,7 +61,7 @@ describe('what is rare', () => {
   );
 
   test.each(['amount=77', 'last_four=9999&limit=3', 'status=error&limit=1'])(
-    '%s of three merchants → all of it in one order, whichever lane stopped first',
+    '%s of three merchants → all results in one order, whichever scan stopped first',
     async (query) => {
       expect(auditsOf(await follow(query))).toEqual(await rareOf([1, 2, 3]));
     },
@@ -72,21 +72,21 @@ describe('what is rare', () => {
     'reference=nothing',
     'status=declined&card_type=jcb',
     'settlement_date=2026-01-06',
-  ])('%s, which nothing has → it ends, with nothing', async (query) => {
+  ])('%s, which no transaction has → ends without results', async (query) => {
     const pages = await follow(query);
     expect(auditsOf(pages)).toEqual([]);
     expect(pages.length).toBeLessThanOrEqual((STORED * 3) / LOOKS_AT_LEAST);
   });
 
-  test('a reference that few begin with → all of it on the first page, however old', async () => {
+  test('a reference with a rare beginning → all results on the first page, however old', async () => {
     const pages = await follow('merchant_id=1&reference=rare-');
     expect(pages).toHaveLength(1);
     expect(auditsOf(pages)).toEqual(await rareOf([1]));
   });
 });
 
-describe('what is frequent', () => {
-  test('a reference that more begin with than can be sorted → the newest first all the same', async () => {
+describe('frequent matches', () => {
+  test('a reference with a beginning too frequent to sort → still newest first', async () => {
     expect(STORED).toBeGreaterThan(SORTED_AT_MOST);
     const { body } = await gateway.api.get('/transactions/history?merchant_id=1&reference=order-&limit=10');
     const newest = await gateway.sql<{ audit: number }>(
@@ -96,7 +96,7 @@ describe('what is frequent', () => {
     expect(body.results.map(({ audit }: Json) => audit)).toEqual(newest.map(({ audit }) => audit));
   });
 
-  test('the day on which a direct debit settles, which waited for its file for days → found, once, also if it was once in doubt', async () => {
+  test('the settlement day of a direct debit that waited days for its file → found, once, even if it was once in doubt', async () => {
     const waited = await Promise.all([0, 1].map(() => gateway.api.purchase({ bankAccount: {} })));
     const audits = waited.map(({ body }) => body.audit);
     await gateway.sql(
@@ -148,7 +148,7 @@ describe('plans', () => {
     ['transaction_of_target', { targetAudit: 1 as Audit }],
   ];
 
-  test.each(WALKS)('%s, %j → is walked, and no further than a page looks', async (index, filter) => {
+  test.each(WALKS)('%s, %j → reads the index, and no more than one page allows', async (index, filter) => {
     const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
     const plans: PlanNode[] = [];
     try {

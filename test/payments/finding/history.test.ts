@@ -82,7 +82,7 @@ describe('filters', () => {
     expect(body.results.length).toBeGreaterThan(30);
   });
 
-  test.each(Object.keys(MEANINGS))('%s alone → exactly what has it, the newest first', async (name) => {
+  test.each(Object.keys(MEANINGS))('%s alone → exactly the matching ones, newest first', async (name) => {
     let found = 0;
     for (const value of values()[name] ?? []) {
       const { status, body } = await list({ [name]: value });
@@ -92,7 +92,7 @@ describe('filters', () => {
     expect(found).toBeGreaterThan(0);
   });
 
-  test('any two filters, each value of both → exactly what has both', async () => {
+  test('any two filters, each value of both → exactly those that match both', async () => {
     const names = Object.keys(MEANINGS);
     const samples = values();
     let found = 0;
@@ -111,7 +111,7 @@ describe('filters', () => {
     expect(found).toBeGreaterThan(100);
   });
 
-  test('a day of Sydney as from and until → all of that day, whatever the offset', async () => {
+  test('a day in Sydney as from and until → all of that day, whatever the offset', async () => {
     const day = trading.all[0]?.shown.gateway_timestamp.slice(0, 10);
     const ofDay = trading.all.filter(({ shown }) => shown.gateway_timestamp.startsWith(day));
     const { body } = await list({ from: day, until: day });
@@ -119,13 +119,13 @@ describe('filters', () => {
     expect(ofDay.length).toBeLessThan(trading.all.length);
   });
 
-  test('an instant with an unescaped plus sign, as it stands in gateway_timestamp → taken as it is meant', async () => {
+  test('an instant with an unescaped plus sign, as it stands in gateway_timestamp → read as intended', async () => {
     const at = trading.all[5]?.shown.gateway_timestamp;
     const { body } = await api.get(`/transactions/history?from=${at}`);
     expect(body.results).toEqual(expected({ from: at }));
   });
 
-  test('a refund of a completion of a payment by token → is found by that token and its customer, also when both are gone', async () => {
+  test('a refund of a completion of a payment by token → is found by that token and its customer, even after both are deleted', async () => {
     const byCustomer = (await list({ customer_id: trading.customerId })).body.results;
     expect(byCustomer.map(({ transaction }: Json) => transaction.transaction_type)).toEqual(
       expect.arrayContaining(['preauthorisation', 'completion', 'refund', 'purchase']),
@@ -151,7 +151,7 @@ describe('pages', () => {
     },
   );
 
-  test('first and next → keep the filters; a purchase made meanwhile comes on no later page', async () => {
+  test('first and next → keep the filters; a purchase made meanwhile is on no later page', async () => {
     const query = { from: '2020-01-01T00:00:00+10:00', reference: 'many-', limit: 5 };
     const first = await list(query);
     expect(first.body._links.first.href).toBe(`/v1${addressOf(query)}`);
@@ -176,7 +176,7 @@ describe('pages', () => {
     expect((await list({ after })).errors).toEqual(['field_format query/after']);
   });
 
-  test('a cursor from beyond the period that is asked for → nothing outside of the period', async () => {
+  test('a cursor from outside the requested period → nothing outside of the period', async () => {
     const until = trading.all[5]?.shown.gateway_timestamp;
     const after = encoded(['9999999999999999', 2_147_483_647]);
     expect((await list({ until, after })).body.results).toEqual(expected({ until }));
@@ -222,13 +222,13 @@ describe('refusals', () => {
     ['limit', '0'],
     ['reference', ''],
     ['card_type', 'x'],
-  ])('%s %s → 422 there', async (name, value) => {
+  ])('%s %s → 422 at that parameter', async (name, value) => {
     const { status, body } = await list({ [name]: value });
     expect(status).toBe(422);
     expect(body.errors[0].location).toEqual(['query', name]);
   });
 
-  test('a filter twice, or a card number for a reference → 422, and the number is not repeated', async () => {
+  test('a repeated filter, or a card number as the reference → 422, and the number is not repeated', async () => {
     expect((await api.get('/transactions/history?status=approved&status=error')).errors).toEqual([
       'field_format query/status',
     ]);
@@ -237,14 +237,14 @@ describe('refusals', () => {
     expect(misplaced.text).not.toContain('4111');
   });
 
-  test('POST, and an audit called history → 405; a merchant that is not permitted → 403', async () => {
+  test('POST, and an audit named history → 405; a merchant that is not permitted → 403', async () => {
     expect((await api.call('/transactions/history', { method: 'POST', body: {} })).status).toBe(405);
     for (const merchant_id of [4, 2_147_483_647])
       expect((await list({ merchant_id })).errors).toEqual(['merchant_not_permitted query/merchant_id']);
   });
 });
 
-test('who may use one merchant only → sees that one, whatever it asks for', async () => {
+test('a user of one merchant only → sees that one, with any query', async () => {
   const colleague = gateway.as(gateway.colleague);
   expect((await list({}, colleague)).body.results).toEqual(expected({ merchant_id: 2 }));
   for (const query of [

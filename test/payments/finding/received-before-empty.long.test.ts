@@ -74,7 +74,7 @@ async function until(status: number, send: () => Promise<Answer>): Promise<void>
   await expect.poll(async () => (await send()).status, { timeout: 30_000, interval: 200 }).toBe(status);
 }
 
-test('a claim that waits for the database in another process → empty, and the claim comes too late', async () => {
+test('a claim that waits for the database in another process → empty, and the claim is refused', async () => {
   const lock = await held(CHANGES);
   const late = one.api.purchase({ correlationId: 'claim-waits' });
   await lock.waiting(1);
@@ -84,7 +84,7 @@ test('a claim that waits for the database in another process → empty, and the 
   expect(await rowsOf('claim-waits')).toEqual([]);
 });
 
-test('a claim that has passed the gate in another process → the search waits for it and finds it', async () => {
+test('a claim that has passed the fence in another process → the search waits for it and finds it', async () => {
   const { audit } = (await one.api.purchase()).body;
   const lock = await held(`SELECT FROM transaction WHERE audit = ${audit} FOR UPDATE`);
   const refund = one.api.refund(audit, 500, { correlationId: 'claim-passed' });
@@ -96,7 +96,7 @@ test('a claim that has passed the gate in another process → the search waits f
   expect((await search).body.results).toHaveLength(1);
 });
 
-test('a body that is half sent, searched for in another process → empty, and the rest of it comes too late', async () => {
+test('a half-sent body, searched for in another process → empty, and the request is refused', async () => {
   const { sendTheRest, closed } = await halfSent(one, 'half-there');
   expect((await other.api.search('half-there')).body).toEqual(NOTHING);
   sendTheRest();
@@ -105,7 +105,7 @@ test('a body that is half sent, searched for in another process → empty, and t
 });
 
 // catches(search: what was turned away by a search is not processed)
-test('a body that is half sent, searched for twice in the same process → empty, and the rest of it comes too late', async () => {
+test('a half-sent body, searched for twice in the same process → empty, and the request is refused', async () => {
   const { sendTheRest, closed } = await halfSent(one, 'half-here');
   const answers = await Promise.all([one.api.search('half-here'), one.api.search('half-here')]);
   expect(answers.map(({ body }) => body)).toEqual([NOTHING, NOTHING]);
@@ -114,7 +114,7 @@ test('a body that is half sent, searched for twice in the same process → empty
   expect(await rowsOf('half-here')).toEqual([]);
 });
 
-test('a body that comes whole while the search waits for it → processed, and found', async () => {
+test('a body that is completed while the search waits for it → processed, and found', async () => {
   const { sendTheRest, closed } = await halfSent(one, 'in-time');
   const search = one.api.search('in-time');
   sendTheRest();
@@ -122,7 +122,7 @@ test('a body that comes whole while the search waits for it → processed, and f
   expect((await search).body.results).toHaveLength(1);
 });
 
-test('a client that hung up in the middle of its request → empty, and nothing comes of it', async () => {
+test('a client that disconnected in the middle of its request → empty, and the request is never processed', async () => {
   const { socket, closed } = await halfSent(one, 'hung-up');
   socket.destroy();
   await closed;
@@ -130,7 +130,7 @@ test('a client that hung up in the middle of its request → empty, and nothing 
   expect(await rowsOf('hung-up')).toEqual([]);
 });
 
-test('one batch of claims, some of them searched for before → these are refused and the others processed', async () => {
+test('one batch of claims, some searched for before → these are refused and the others processed', async () => {
   const [refundable, voidable] = [await one.api.purchase(), await one.api.purchase()];
   const lock = await held(CHANGES);
   // The first of each kind is under way alone; the others wait for it and travel together.
@@ -151,7 +151,7 @@ test('one batch of claims, some of them searched for before → these are refuse
   expect(kvps['GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT']).toBe('9999');
 });
 
-test('a completion that waits for the database in another process → empty, and its preauthorisation stays open', async () => {
+test('a completion that waits for the database in another process → empty, and its preauthorisation can still be completed', async () => {
   const { audit } = (await one.api.preauthorise()).body;
   const lock = await held(CHANGES);
   const late = one.api.complete(audit, 500, { correlationId: 'late-completion' });
@@ -162,7 +162,7 @@ test('a completion that waits for the database in another process → empty, and
   expect((await one.api.complete(audit, 10_000)).status).toBe(201);
 });
 
-test('a request after the answer → processed at once in the same process, and within seconds in another', async () => {
+test('a request sent after the answer → processed at once in the same process, and within seconds in another', async () => {
   expect((await one.api.search('after')).body).toEqual(NOTHING);
   expect((await other.api.purchase({ correlationId: 'after' })).code).toBe('not_processed');
   expect((await one.api.purchase({ correlationId: 'after' })).status).toBe(201);
@@ -171,7 +171,7 @@ test('a request after the answer → processed at once in the same process, and 
   await until(201, () => other.api.purchase({ correlationId: 'after-a-while' }));
 });
 
-test('a request after the answer on the connection of the search → processed at once', async () => {
+test('a request sent after the answer on the connection of the search → processed at once', async () => {
   for (let round = 0; round < 20; round += 1) {
     const id = `same-connection-${round}`;
     const { socket, closed } = await connect(one);
@@ -182,14 +182,14 @@ test('a request after the answer on the connection of the search → processed a
 });
 
 // catches(search: what was held back while a search here found nothing is not processed)
-test('a request that was sent ahead, behind the search for it → not processed', async () => {
+test('a pipelined request behind the search for it → not processed', async () => {
   const { socket, closed } = await connect(one);
   socket.write(searchText(one, 'ahead') + purchaseText(one, 'ahead'));
   expect(statusesOf(await closed)).toEqual([200, 503]);
   expect(await rowsOf('ahead')).toEqual([]);
 });
 
-test('a request that was searched for before it was sent, and stands behind another → processed', async () => {
+test('a request searched for before it was sent, pipelined behind another → processed', async () => {
   expect((await one.api.search('searched-for-before')).body).toEqual(NOTHING);
   const { socket, closed } = await connect(one);
   const lookUp = requestText(one, 'GET /v1/transactions/1', { Connection: 'keep-alive' });
@@ -197,7 +197,7 @@ test('a request that was searched for before it was sent, and stands behind anot
   expect(statusesOf(await closed).at(-1)).toBe(201);
 });
 
-test('a request that was searched for before it was sent, and waits for its turn → processed', async () => {
+test('a request searched for before it was sent, queued for its turn → processed', async () => {
   expect((await one.api.search('before-its-turn')).body).toEqual(NOTHING);
   const [searching, paying] = [await connect(one), await connect(one)];
   // Behind a new connection turns are short: both are read in the same one, and only the first is begun in it.
@@ -208,7 +208,7 @@ test('a request that was searched for before it was sent, and waits for its turn
 });
 
 for (const where of ['the same', 'another']) {
-  test(`a request that waits for the one before it, searched for in ${where} process → empty, and it is not processed`, async () => {
+  test(`a request that waits for the one before it, searched for in ${where} process → empty, and not processed`, async () => {
     const acquirer = gatedAcquirer();
     const gateway = await testGateway({ settings: PATIENT, acquirers: [acquirer] });
     const asked =
@@ -232,7 +232,7 @@ for (const where of ['the same', 'another']) {
   });
 }
 
-test('a request in a connection that is not read, since too many wait on it, searched for → empty, and it is not processed', async () => {
+test('a request on a connection that is not read because too many wait on it, searched for → empty, and not processed', async () => {
   const acquirer = gatedAcquirer();
   const gateway = await testGateway({ settings: PATIENT, acquirers: [acquirer] });
   const { socket, closed } = await connect(gateway);
@@ -254,7 +254,7 @@ test('a request in a connection that is not read, since too many wait on it, sea
   expect(await gateway.sql(`SELECT FROM transaction WHERE correlation_id = 'unread'`)).toEqual([]);
 });
 
-test('the same correlation ID at another merchant → neither waits for the other, nor is refused because of it', async () => {
+test('the same correlation ID at another merchant → neither waits for the other, and neither is refused because of it', async () => {
   const acquirer = gatedAcquirer();
   const gateway = await testGateway({ settings: PATIENT, acquirers: [acquirer] });
   const pending = gateway.api.purchase({ correlationId: 'shared' });
@@ -282,7 +282,7 @@ const CROWD = `
   };
   open(texts);`;
 
-test('a purchase behind a crowd of connections that nobody has accepted yet → found by the search, or not processed', async () => {
+test('a purchase on a connection behind many not accepted yet → found by the search, or not processed', async () => {
   const { socket, received } = await connect(one);
   const passerBy = requestText(one, 'GET /livez');
   const texts = [...Array.from({ length: 200 }, () => passerBy), purchaseText(one, 'crowded')];

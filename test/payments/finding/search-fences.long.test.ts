@@ -38,7 +38,7 @@ async function until(status: number, send: () => Promise<Answer>): Promise<void>
   await expect.poll(async () => (await send()).status, { timeout: 30_000, interval: 200 }).toBe(status);
 }
 
-test('a request that is older than what has been forgotten → not processed', async () => {
+test('a request older than the deleted fences → not processed', async () => {
   const { sendTheRest, closed } = await halfSent(one, 'forgotten');
   expect((await other.api.search('forgotten')).body).toEqual(NOTHING);
   await one.sql('UPDATE gateway SET forgotten_absence = newest_absence');
@@ -48,7 +48,7 @@ test('a request that is older than what has been forgotten → not processed', a
   await until(201, () => one.api.purchase({ correlationId: 'forgotten' }));
 });
 
-test('old fences that every process has passed → forgotten, and later requests are processed', async () => {
+test('old fences that every process has passed → deleted, and later requests are processed', async () => {
   const database = new Database(one.databaseUrl, { maxConnections: 1 });
   expect((await one.api.search('of-old')).body).toEqual(NOTHING);
   await one.sql(`UPDATE absence SET made_at = now() - interval '11 minutes'`);
@@ -65,7 +65,7 @@ test('old fences that every process has passed → forgotten, and later requests
   await until(201, () => other.api.purchase({ correlationId: 'of-old' }));
 });
 
-test('a process that was given up and comes back under another name → keeps the promise for what it had received', async () => {
+test('a process that was declared dead and returns under another name → still honours the fence for what it had received', async () => {
   const names = async () =>
     (await one.sql<{ id: number }>('SELECT id FROM process ORDER BY id')).map(({ id }) => id);
   const before = await names();
@@ -80,7 +80,7 @@ test('a process that was given up and comes back under another name → keeps th
   await until(201, () => one.api.purchase({ correlationId: 'renamed' }));
 });
 
-test('a search in a process that the others may have given up → no answer that anybody could rely on', async () => {
+test('a search in a process that others may have declared dead → no definite answer', async () => {
   const database = new Database(one.databaseUrl, { maxConnections: 1 });
   const fence = new SearchFence({ database, process: { id: 1, alive: false }, forgotten: 0, backlog: 0 });
   const key = { organisationId: 1 as OrganisationId, merchantId: 1 as MerchantId, correlationId: 'given-up' };

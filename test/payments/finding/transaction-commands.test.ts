@@ -62,11 +62,13 @@ describe('list', () => {
     expect(auditsOf(await json(`transaction list ${options}`))).toEqual(expected);
   });
 
-  test('--json → a row for each, with its organisation and acquirer; for a person → a table', async () => {
+  test('--json → an object for each, with its organisation and acquirer; for a person → a table', async () => {
     const [row] = await json(`transaction list --merchant 1 --target-audit ${refunded}`);
     expect(row).toMatchObject({
       organisation: 1,
       merchant: 1,
+      mode: 'test',
+      correlation_id: expect.stringMatching(/./),
       transaction_type: 'refund',
       status: 'approved',
       amount_cents: 500,
@@ -79,17 +81,18 @@ describe('list', () => {
       gateway_timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+\+1[01]:00$/),
     });
     expect(await text('transaction list --merchant 2')).toMatch(
-      /^organisation +merchant +audit +gateway_timestamp/,
+      /^organisation +merchant +mode +audit +gateway_timestamp/,
     );
   });
 
-  test('--csv → a file of all of them, with quotes where they are due and no formula; another time → not overwritten', async () => {
+  test('--csv → a file of all of them, with every column, quoted where necessary and without formulas; a second time → not overwritten', async () => {
     const path = join(folder, 'all.csv');
     const written = await json(`transaction list --organisation 1 --csv ${path}`);
     expect(written).toEqual({ transactions: 58, csv: path });
     const [header, ...lines] = (await readFile(path, 'utf8')).trimEnd().split('\r\n');
-    expect(header).toMatch(
-      /^organisation,merchant,audit,gateway_timestamp,transaction_type,status,amount_cents,/,
+    expect(header).toBe(
+      'organisation,merchant,mode,audit,gateway_timestamp,transaction_type,status,amount_cents,currency,' +
+        'reference,correlation_id,card,card_type,bank_account,response_code,settlement_date,target_audit,acquirer',
     );
     expect(lines).toHaveLength(58);
     expect(lines.filter((line) => line.includes(',"back, in part",'))).toHaveLength(1);
@@ -121,7 +124,7 @@ describe('list', () => {
 });
 
 describe('show', () => {
-  test('an audit → everything about it, and what was done to it', async () => {
+  test('an audit → everything about it, and the operations on it', async () => {
     const shown = await json(`transaction show ${refunded} --organisation 1`);
     expect(shown).toMatchObject({
       organisation: 1,
@@ -139,7 +142,7 @@ describe('show', () => {
     expect(await text(`transaction show ${refunded} --organisation 1`)).toMatch(/^reference +order-1$/m);
   });
 
-  test('an audit that nobody has, or two organisations → refused', async () => {
+  test('an unknown audit, or one of two organisations → refused', async () => {
     expect(await refusal('transaction show 2147483647')).toBe('there is no transaction 2147483647');
     const [theirs] = await gateway.sql<{ audit: number }>(
       'SELECT audit FROM transaction WHERE organisation_id = 2',
@@ -151,7 +154,7 @@ describe('show', () => {
 });
 
 describe('find', () => {
-  test('a text that may mean several things → what it was taken for, and what was found', async () => {
+  test('a text with several possible meanings → how it was understood, and what was found', async () => {
     const { understood, results } = await json('transaction find 19.95');
     expect(understood).toEqual([{ as: 'amount', found: 1, more: false, filter: { amount: '19.95' } }]);
     expect(auditsOf(results)).toEqual([refunded]);
@@ -159,7 +162,7 @@ describe('find', () => {
     expect(auditsOf((await json('transaction find many- --organisation 2')).results)).toEqual([]);
   });
 
-  test('a card number → said to be one, and found nowhere', async () => {
+  test('a card number → recognised as one, and not searched for', async () => {
     expect(await text('transaction find 4111111111111111')).toContain('last four');
   });
 
@@ -178,7 +181,7 @@ describe('find', () => {
   });
 });
 
-describe('list by what only operators ask for', () => {
+describe('list by operators’ own filters', () => {
   test('--acquirer, --response-code and --currency → exactly those', async () => {
     const everything = auditsOf(
       await json('transaction list --merchant 2 --acquirer scripted --currency AUD'),
@@ -195,7 +198,7 @@ describe('in-doubt', () => {
     expect(await text('transaction in-doubt')).toBe('None.');
   });
 
-  test('asked and not answered, then unreadable, then not seen → what is being tried, since when, and nothing when it is decided', async () => {
+  test('asked and not answered, then unreadable, then not seen → what is being tried and since when; nothing once it is decided', async () => {
     const asking = acquirer.holdNextAnswer();
     const finding = acquirer.holdNextFinding();
     const reversal = acquirer.holdNextReversal();

@@ -62,7 +62,7 @@ describe.each(WITHOUT_EFFECT)('%s', (_, answer, status) => {
   });
 
   // catches(record: a refund that did not happen gives its amount back)
-  test('refund → 201 with that status, and it does not count', async () => {
+  test('refund → 201 with that status, and its amount is not counted', async () => {
     const audit = await purchased();
     await gateway.api.refund(audit, 40);
     const before = await lookedUp(audit);
@@ -88,7 +88,7 @@ describe.each(WITHOUT_EFFECT)('%s', (_, answer, status) => {
   });
 
   // catches(record: a void that did not happen gives nothing back)
-  test('void of a refund or a completion → the amount stays with it', async () => {
+  test('void of a refund or a completion → the amount stays used', async () => {
     const purchase = await purchased();
     const refund = (await gateway.api.refund(purchase, 100)).body.audit;
     const preauthorisation = await preauthorised();
@@ -105,7 +105,7 @@ describe.each(WITHOUT_EFFECT)('%s', (_, answer, status) => {
 });
 
 describe('while the acquirer has not answered yet', () => {
-  test('purchase → lookup and search show it as unknown, with nothing that could be done', async () => {
+  test('purchase → lookup and search show it as unknown, without any links', async () => {
     const held = acquirer.holdNextAnswer();
     const answering = gateway.api.purchase({ correlationId: 'in-flight' });
     await held.asked;
@@ -140,7 +140,7 @@ describe('while the acquirer has not answered yet', () => {
   });
 
   // catches(refund: its amount is reserved while it is in doubt) slow
-  test('refund → its amount counts; declined in the end, it is back', async () => {
+  test('refund → its amount is reserved; declined → released', async () => {
     const audit = await purchased();
     const held = acquirer.holdNextAnswer();
     const answering = gateway.api.refund(audit, 60);
@@ -156,7 +156,7 @@ describe('while the acquirer has not answered yet', () => {
     expect((await gateway.api.refund(audit, 60)).status).toBe(201);
   });
 
-  test('completion → no second one and no void of the preauthorisation; declined in the end, both again', async () => {
+  test('completion → no second one and no void of the preauthorisation; declined → both possible again', async () => {
     const audit = await preauthorised();
     const held = acquirer.holdNextAnswer();
     const answering = gateway.api.complete(audit, 10);
@@ -171,7 +171,7 @@ describe('while the acquirer has not answered yet', () => {
   });
 
   // catches(target: no void of it under way) slow
-  test('void → the target still stands as approved, but nothing else is accepted; declined in the end, it is', async () => {
+  test('void → the target is still approved, but nothing else is accepted; declined → accepted again', async () => {
     const audit = await purchased();
     const before = await lookedUp(audit);
     const held = acquirer.holdNextAnswer();
@@ -190,7 +190,7 @@ describe('while the acquirer has not answered yet', () => {
 });
 
 // catches(card number and CVV: erased once the acquirer was asked)
-test('acquirer → asked once, with a reference of its own, the amount, and the card only where one was given', async () => {
+test('acquirer → asked once, with its own reference, the amount, and the card only where one was given', async () => {
   const { requests } = acquirer;
   const from = requests.length;
   const pan = '5555555555554444';
@@ -231,7 +231,7 @@ test('acquirer → asked once, with a reference of its own, the amount, and the 
   expect(new Set(requests.map(({ reference }) => reference)).size).toBe(requests.length);
 });
 
-test('acquirer, names a settlement date → that date, and voidable until it closes', async () => {
+test('acquirer, gives a settlement date → that date, and voidable until it closes', async () => {
   acquirer.nextAnswers(() => ({ ...answered('00'), settlementDate: '2038-01-15' }));
   const { body } = await gateway.api.purchase();
   expect(body.status.acquirer.settlement_date).toBe('2038-01-15');
@@ -240,7 +240,7 @@ test('acquirer, names a settlement date → that date, and voidable until it clo
 });
 
 test.each(['tomorrow', '2038-02-31', ''])(
-  'acquirer, names "%s" as settlement date → approved, and the calendar decides',
+  'acquirer, gives "%s" as settlement date → approved, and the calendar decides',
   async (settlementDate) => {
     acquirer.nextAnswers(() => ({ ...answered('00'), settlementDate }));
     const { status, body } = await gateway.api.purchase();
@@ -250,14 +250,14 @@ test.each(['tomorrow', '2038-02-31', ''])(
   },
 );
 
-test('acquirer, declines and names a settlement date that is none → declined, without one', async () => {
+test('acquirer, declines and gives an invalid settlement date → declined, without a date', async () => {
   acquirer.nextAnswers(() => ({ ...answered('05'), settlementDate: '31/12' }));
   const { status, body } = await gateway.api.purchase();
   expect([status, body.status.transaction_status_code]).toEqual([201, 'declined']);
   expect(body.status.acquirer).not.toHaveProperty('settlement_date');
 });
 
-test('acquirer, control characters in its words → left out, and the neighbours’ words stay their own', async () => {
+test('acquirer, control characters in its text → removed, and neighbouring texts stay intact', async () => {
   acquirer.nextAnswers(
     () => ({ kind: 'declined', responseCode: '05', responseMessage: 'first' }),
     () => ({ kind: 'declined', responseCode: '05', responseMessage: 'se\u001fco\u0000nd\n\u001e' }),
@@ -270,13 +270,13 @@ test('acquirer, control characters in its words → left out, and the neighbours
   expect(answers.map(({ body }) => body.status)).toEqual(stored.map(({ status }) => status));
 });
 
-test('merchant whose acquirer this process has no link to → 422 no_acquirer, and nothing is stored', async () => {
+test('merchant whose acquirer has no link in this process → 422 no_acquirer, and nothing is stored', async () => {
   const { status, errors } = await gateway.api.purchase({ merchant: 3, correlationId: 'to-nowhere' });
   expect([status, errors]).toEqual([422, ['no_acquirer body/transaction/payment_method']]);
   expect((await gateway.api.search('to-nowhere', 3)).body.results).toEqual([]);
 });
 
-test('refund where this process has lost the link → 201, error with 1: nothing was sent', async () => {
+test('refund in a process that lost the link → 201, error with 1: nothing was sent', async () => {
   const audit = await purchased();
   await gateway.sql(`UPDATE transaction SET acquirer = 'nowhere' WHERE audit = $1`, [audit]);
   const { status, body } = await gateway.api.refund(audit, 1);

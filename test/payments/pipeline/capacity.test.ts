@@ -42,11 +42,11 @@ function flow(
 }
 
 describe('admission by delay', () => {
-  test('a burst of 3,000 that come at once → all have room', () => {
+  test('a burst of 3,000 at once → all are accepted', () => {
     expect(entered(new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 }), 1, 3_000)).toBe(3_000);
   });
 
-  test('a burst that has passed → the next one has room too', () => {
+  test('after a burst → the next one is accepted too', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(capacity, 1, 3_000);
     flow(capacity, 1, 1_500, { answers: 2, wants: 0 });
@@ -54,7 +54,7 @@ describe('admission by delay', () => {
     expect(entered(capacity, 1, 3_000)).toBe(3_000);
   });
 
-  test('128 clients of one organisation that wait for their answers, however slow → none is refused, and another has room', () => {
+  test('128 clients of one organisation that wait for slow answers → none is refused, and one more is accepted', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     expect(entered(capacity, 1, 128)).toBe(128);
     for (let answered = 0; answered < 1_000; answered += 1) {
@@ -67,7 +67,7 @@ describe('admission by delay', () => {
     expect(entered(capacity, 2, 24)).toBe(24);
   });
 
-  test('128 clients of two organisations that wait for their answers → none of either is refused', () => {
+  test('128 clients of two organisations that wait for their answers → none is refused', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     expect([entered(capacity, 1, 120), entered(capacity, 2, 8)]).toEqual([120, 8]);
     for (let answered = 0; answered < 1_000; answered += 1) {
@@ -78,7 +78,7 @@ describe('admission by delay', () => {
     }
   });
 
-  test('an overload by one organisation alone → so many wait as are served in the delay; another one comes → a fifth of them, and that one is taken in', () => {
+  test('an overload by one organisation alone → as many wait as are served within the delay; another organisation comes → a fifth, and the newcomer is accepted', () => {
     const capacity = new Capacity({ maxInFlight: 50_000, maxDelayMs: 1_000 });
     entered(capacity, 1, 100);
     let waiting = 100 + flow(capacity, 1, 20_000, { answers: 4, wants: 8 }).waiting;
@@ -96,7 +96,7 @@ describe('admission by delay', () => {
     expect(waiting).toBeLessThan(810);
   });
 
-  test('an address without known credentials beside one organisation → makes its room no smaller', () => {
+  test('an address without known credentials beside one organisation → does not reduce its share', () => {
     const capacity = new Capacity({ maxInFlight: 50_000, maxDelayMs: 1_000 });
     entered(capacity, 1, 100);
     let waiting = 100;
@@ -107,7 +107,7 @@ describe('admission by delay', () => {
     expect(waiting).toBeGreaterThan(3_000);
   });
 
-  test('twice as many as are served, lastingly → as many are taken in as are served, and few wait', () => {
+  test('a lasting load of twice the capacity → as many are accepted as are served, and few wait', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(capacity, 1, 100);
     const building = flow(capacity, 1, 8_000, { answers: 4, wants: 8 });
@@ -120,7 +120,7 @@ describe('admission by delay', () => {
     expect(capacity.refuses(2)).toBe(false);
   });
 
-  test('an overload that is answered in batches → though each leaves the queue short for a moment, few wait', () => {
+  test('an overload that is answered in batches → few wait, although each batch shortens the queue for a moment', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     let waiting = entered(capacity, 1, 100) + flow(capacity, 1, 8_000, { answers: 4, wants: 8 }).waiting;
     for (let batch = 0; batch < 100; batch += 1) {
@@ -132,7 +132,7 @@ describe('admission by delay', () => {
     }
   });
 
-  test('an overload that is over → the next burst has room', () => {
+  test('after an overload → the next burst is accepted', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(capacity, 1, 100);
     const { waiting } = flow(capacity, 1, 8_000, { answers: 4, wants: 8 });
@@ -142,7 +142,7 @@ describe('admission by delay', () => {
     expect(entered(capacity, 1, 3_000)).toBe(3_000);
   });
 
-  test('a burst of one that lasts for too long → no more of it, and another still has room', () => {
+  test('a burst of one organisation that lasts too long → no more of it is accepted, another organisation still is', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(capacity, 1, 3_000);
     flow(capacity, 1, 4_500, { answers: 0, wants: 0 });
@@ -158,8 +158,8 @@ describe('admission by delay', () => {
   });
 });
 
-describe('room in all', () => {
-  test('several that want more than there is → each has the same, and a newcomer has some', () => {
+describe('total capacity', () => {
+  test('several organisations that want more than there is → equal shares, and a newcomer gets some', () => {
     const capacity = new Capacity({ maxInFlight: 1_000, maxDelayMs: 200 });
     const had = [0, 0, 0];
     for (let round = 0; round < 1_000; round += 1) {
@@ -177,7 +177,7 @@ describe('room in all', () => {
     expect(entered(capacity, 1, 20)).toBe(1);
   });
 
-  test('transactions that wait for an acquirer → do not count as queueing in this process', async () => {
+  test('transactions that wait for an acquirer → do not count as queued in this process', async () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     let answer = () => {};
     const answered = new Promise<void>((resolve) => {

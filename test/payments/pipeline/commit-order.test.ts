@@ -48,7 +48,7 @@ async function statusOf(audit: number): Promise<unknown> {
 }
 
 // catches(commit order: nothing is sent before commit A)
-test('while commit A waits → the acquirer is not asked; when it is done → asked once, and approved', async () => {
+test('while commit A waits → the acquirer is not asked; once committed → asked once, and approved', async () => {
   const earlier = (await gateway.api.purchase()).body.audit;
   const { query, rollback } = await locker(gateway);
   // Until this commits or not, it is open whether the correlation ID is free.
@@ -66,7 +66,7 @@ test('while commit A waits → the acquirer is not asked; when it is done → as
 });
 
 // catches(commit order: nothing is answered before commit B) slow
-test('while commit B waits → no answer, and the transaction is unknown; when it is done → 201', async () => {
+test('while commit B waits → no answer, and the transaction is unknown; once committed → 201', async () => {
   const held = acquirer.holdNextAnswer();
   const sent = watched(gateway.api.purchase({ correlationId: 'commit-b' }));
   await held.asked;
@@ -85,7 +85,7 @@ test('while commit B waits → no answer, and the transaction is unknown; when i
 
 // catches(correlation ID: won by another at the same moment → refused, reservation included)
 // catches(correlation ID: unique by constraint) slow
-test('refund under a correlation ID that another is just winning → 409 once it has, and nothing is reserved', async () => {
+test('refund under a correlation ID that another request is just claiming → 409 afterwards, and nothing is reserved', async () => {
   const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
   const { query, commit } = await locker(gateway);
   await query(COPY_OF_ROW, [audit, 2_000_000_001, 'contested']);
@@ -99,7 +99,7 @@ test('refund under a correlation ID that another is just winning → 409 once it
   await gateway.sql('DELETE FROM transaction WHERE audit = 2000000001');
 });
 
-test('two refunds under one correlation ID in one batch → one statement; one of them, and only its target is reserved', async () => {
+test('two refunds under one correlation ID in one batch → one statement; one refund, and only its target is reserved', async () => {
   const audits = [];
   for (let made = 0; made < 3; made += 1) {
     audits.push((await gateway.api.purchase({ amount: 100 })).body.audit);
@@ -153,7 +153,7 @@ test('two refunds under one correlation ID in one batch → one statement; one o
 });
 
 // catches(target: locked while it decides, so that two batches cannot both have what is left of it)
-test('refund while another refund of the same target is under way → waits for it, and finds nothing left', async () => {
+test('refund while another refund of the same target is under way → waits for it, and finds nothing left to refund', async () => {
   const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
   const { query, commit } = await locker(gateway);
   await query('UPDATE transaction SET refunded_cents = 60 WHERE organisation_id = 1 AND audit = $1', [audit]);
@@ -168,7 +168,7 @@ test('refund while another refund of the same target is under way → waits for 
 });
 
 // catches(record: what is decided stays decided) slow
-test('declined refund that is stored twice, since the first confirmation was lost → its amount is given back once', async () => {
+test('declined refund stored twice because the first confirmation was lost → its amount is released once', async () => {
   const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
   await gateway.api.refund(audit, 60);
   const held = acquirer.holdNextAnswer();
@@ -190,7 +190,7 @@ test('declined refund that is stored twice, since the first confirmation was los
 });
 
 // catches(a claim of which nobody knows: should it turn up, it is closed as not sent) slow
-test('purchase whose claim is on its way when its connection breaks → 503; should it arrive late: error with 1, never sent', async () => {
+test('purchase whose connection breaks while the claim is sent → 503; if the claim arrives late: error with 1, never sent', async () => {
   const earlier = (await gateway.api.purchase()).body.audit;
   const { query, rollback } = await locker(gateway);
   await query(COPY_OF_ROW, [earlier, 2_000_000_003, 'late-claim']);
@@ -226,7 +226,7 @@ test('the connection breaks while the answer is stored → the process keeps the
   expect(acquirer.inquiries).not.toContain(reference);
 });
 
-test('whatever was held up or broken off → the acquirer has the same books', async () => {
+test('everything delayed or broken off → the acquirer has the same books', async () => {
   await vi.waitUntil(
     async () => (await gateway.sql(`SELECT FROM transaction WHERE status = 'unknown'`)).length === 0,
     { timeout: 60_000 },

@@ -80,7 +80,7 @@ test('completion, one cent more than preauthorised → 422, and the right amount
   expect((await gateway.api.complete(audit, 10_000)).status).toBe(201);
 });
 
-test('completion, the largest amount there is of a small preauthorisation → 422', async () => {
+test('completion, the largest possible amount on a small preauthorisation → 422', async () => {
   const audit = await preauthorised({ amount: 1 });
   expect((await gateway.api.complete(audit, '999999999999')).code).toBe(
     'completion_exceeds_preauthorisation',
@@ -96,7 +96,7 @@ test('completion, a second time → 422 target_not_completable', async () => {
 });
 
 // catches(record: a voided completion gives its preauthorisation back)
-test('completion, after the first one was voided → the amount is back and can be completed again', async () => {
+test('completion, after the first one was voided → the amount can be completed again', async () => {
   const audit = await preauthorised();
   const first = await gateway.api.complete(audit, 4_000);
   expect((await gateway.api.void(first.body.audit)).body.status.transaction_status_code).toBe('approved');
@@ -162,7 +162,7 @@ test('completion, an unknown audit → 404', async () => {
 });
 
 // catches(target: of the merchant that the request names)
-test('completion, another merchant of the same user than the preauthorisation is of → 404', async () => {
+test('completion, by another merchant of the same user → 404', async () => {
   const audit = await preauthorised({ merchant: 1 });
   const { status, code } = await gateway.api.complete(audit, 10_000, { merchant: 2 });
   expect([status, code]).toEqual([404, 'transaction_not_found']);

@@ -43,7 +43,7 @@ describe('a link that does not answer', () => {
   const BACK = '"link":"silent","msg":"acquirer link answers again"';
 
   // catches(breakers: a link that fails is taken out)
-  test('→ taken out after some failures in a row: the next payments go elsewhere at once; logged once, and once when it answers again', async () => {
+  test('→ taken out after several failures in a row: the next payments use another link at once; logged once, and once when it answers again', async () => {
     const [silent, other] = [await shops.host('silent'), await shops.host('other')];
     silent.rules.add(SILENT);
     const routes = [
@@ -73,7 +73,7 @@ describe('a link that does not answer', () => {
 
   // catches(breakers: and not by everybody at once)
   // catches(breakers: the only link there is keeps being tried)
-  test('and is the only one → a few payments at a time still try it, the others are not sent at once; it answers → all are served', async () => {
+  test('that is the only one → a few payments at a time still try it, the others are not sent at once; it answers → all are served', async () => {
     const gated = gatedAcquirer();
     onTestFailed(() => gated.release());
     let asked = 0;
@@ -110,7 +110,7 @@ describe('a link that does not answer', () => {
 });
 
 // catches(breakers: a decline is an answer)
-test('declined again and again → no failure of the link', async () => {
+test('repeated declines → not a failure of the link', async () => {
   const strict = await shops.host('strict');
   strict.rules.add({ code: '05' });
   const shop = await shops.shop([
@@ -123,9 +123,9 @@ test('declined again and again → no failure of the link', async () => {
   }
 });
 
-describe('room', () => {
+describe('capacity', () => {
   // catches(room: links that do not answer leave some for the others)
-  test('two links that never answer, and hundreds of payments at each → a third serves all of its own, of the same merchant too', async () => {
+  test('two links that never answer, with hundreds of payments each → a third serves all of its own, even of the same merchant', async () => {
     const [silent, mute] = [
       { ...gatedAcquirer(), name: 'silent' },
       { ...gatedAcquirer(), name: 'mute' },
@@ -176,7 +176,7 @@ describe('room', () => {
     expect(new Set(statuses)).toEqual(new Set([201, 503]));
   });
 
-  test('a link that is full, and another that has room → payments with both ways take the other', async () => {
+  test('a full link, and another with capacity → payments that can use both take the other', async () => {
     const silent = { ...gatedAcquirer(), name: 'silent' };
     onTestFailed(() => silent.release());
     const crowded = await testGateway({

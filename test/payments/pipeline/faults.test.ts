@@ -68,7 +68,7 @@ afterAll(async () => {
 
 const KVP = 'GATEWAY.RESPONSE.KVP.';
 
-test('the faults’ cards → the numbers that are published', () => {
+test('the test cards of faults → have the published numbers', () => {
   expect([UNREACHABLE_CARD, LOST_REQUEST_CARD, LOST_ANSWER_CARD]).toEqual([
     '4200000000000018',
     '4200000000000026',
@@ -185,7 +185,7 @@ describe.concurrent.each(PAYMENTS)('%s', (type, pay) => {
     expect(await operationsOf(body.audit)).toEqual([type]);
   });
 
-  test('06, approved after a while, beyond the deadline → 504, then error with 2, and the late charge is refused', async () => {
+  test('06, approved after a while, beyond the deadline → 504, then error with 2, and the acquirer refuses the late charge', async () => {
     const audit = expectInDoubt(await pay(late.api, { pan: SLOW_CARD }), 504);
     const decided = await late.api.decided(audit);
     expect(decided.status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
@@ -212,7 +212,7 @@ async function paidSlowly(pay: Client['purchase']): Promise<number> {
 }
 
 describe.concurrent('refund of such a card', () => {
-  test('03, the answer is lost → 504, its amount is kept meanwhile, then approved and kept for good', async () => {
+  test('03, the answer is lost → 504, its amount is reserved meanwhile, then approved and used for good', async () => {
     const audit = await paidWithLostAnswer(hasty.api.purchase);
     const correlationId = 'refund-with-lost-answer';
     const answering = patient.api.refund(audit, 60, { correlationId });
@@ -231,7 +231,7 @@ describe.concurrent('refund of such a card', () => {
     });
   });
 
-  test('06 beyond the deadline → 504, then error with 2, and its amount is back', async () => {
+  test('06 beyond the deadline → 504, then error with 2, and its amount is released', async () => {
     const audit = await paidSlowly(patient.api.purchase);
     const refund = expectInDoubt(await late.api.refund(audit, 60), 504);
     expect((await hasty.api.decided(refund)).status).toMatchObject({ gateway_status_code: 2 });
@@ -243,7 +243,7 @@ describe.concurrent('refund of such a card', () => {
 });
 
 describe.concurrent('completion of such a card', () => {
-  test('03, the answer is lost → 504, the preauthorisation is taken meanwhile and for good', async () => {
+  test('03, the answer is lost → 504, the preauthorisation is used meanwhile and for good', async () => {
     const audit = await paidWithLostAnswer(hasty.api.preauthorise);
     const correlationId = 'completion-with-lost-answer';
     const answering = patient.api.complete(audit, 60, { correlationId });
@@ -273,7 +273,7 @@ describe.concurrent('void of such a card', () => {
     expect((await hasty.api.lookUp(audit)).body.status.transaction_status_code).toBe('voided');
   });
 
-  test('03, the answer is lost → 504; meanwhile the target stands, and nothing else is accepted', async () => {
+  test('03, the answer is lost → 504; meanwhile the target is still approved, and nothing else is accepted', async () => {
     const audit = await paidWithLostAnswer(hasty.api.purchase);
     const correlationId = 'void-with-lost-answer';
     const answering = patient.api.void(audit, { correlationId });

@@ -49,7 +49,7 @@ const KEYS: Readonly<Record<string, RegExp>> = {
   direct_entry: /Index Cond: .*\bmerchant_id = /,
 };
 
-test('every statement that is planned while every table is empty → finds each row by its whole key', () =>
+test('every statement planned while all tables are empty → finds each row by its whole key', () =>
   expectEach(STATEMENTS, async (statement) => {
     const plan = await keptPlan(statement);
     for (const [at, line] of plan.entries()) {

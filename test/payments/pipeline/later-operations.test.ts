@@ -65,7 +65,7 @@ const CARDS: readonly (readonly [name: string, pan: string, Expected])[] = [
 const lookedUp = async (audit: number): Promise<Json> => (await gateway.api.lookUp(audit)).body;
 
 test.concurrent.each(Object.entries(OPERATIONS))(
-  '%s, declined or with any fault → resolved, and what did not happen gives back what it held',
+  '%s, declined or with any fault → resolved; a failed operation releases what it held',
   async (_, { pay, act, happened }) => {
     await Promise.all(
       CARDS.map(async ([name, pan, expected]) => {
@@ -92,7 +92,7 @@ test.concurrent.each(Object.entries(OPERATIONS))(
   },
 );
 
-test('refund with a request that is lost → holds its amount until it is resolved', async () => {
+test('refund whose request is lost → holds its amount until it is resolved', async () => {
   const { audit } = (await purchase(cardWithFaultLater('02'))).body;
   const refund = gateway.api.refund(audit, 400);
   const reserved = async () => (await lookedUp(audit)).kvps[REFUNDABLE];
@@ -102,13 +102,13 @@ test('refund with a request that is lost → holds its amount until it is resolv
   expect(await reserved()).toBe('1000');
 });
 
-test('card whose mask looks like that of a test card → refunded like any other', async () => {
+test('card whose mask looks like a test card’s → refunded like any other', async () => {
   const { audit } = (await purchase('4300001000000510')).body;
   const refund = await gateway.api.refund(audit, 400);
   expect(refund.body.status.transaction_status_code).toBe('approved');
 });
 
-test('whatever went wrong → the acquirer has the same books', async () => {
+test('after all faults → the acquirer has the same books', async () => {
   const { audit } = (await purchase(cardAnsweredLaterWith('51'))).body;
   expect((await gateway.api.refund(audit, 400)).body.status.acquirer.response_code).toBe('51');
   await expectBooksToAgree(gateway);

@@ -99,7 +99,7 @@ describe.each(KINDS)('$type', ({ type, path, pay, acquirer, links }) => {
     expect(found.body).toEqual({ results: [body] });
   });
 
-  test('declined → 201, declined, and nothing promised that a decline does not have', async () => {
+  test('declined → 201, declined, and no member that a declined payment does not have', async () => {
     const { status, headers, body } = await pay({ pan: DECLINED_CARD });
     expect(status).toBe(201);
     expect(headers.get('location')).toBe(`/v1/transactions/${body.audit}`);
@@ -113,7 +113,7 @@ describe.each(KINDS)('$type', ({ type, path, pay, acquirer, links }) => {
     expect((await gateway.api.lookUp(body.audit)).body.status).toEqual(body.status);
   });
 
-  test('a bare body without KVPs and CVV → approved, and no KVPs echoed', async () => {
+  test('a minimal body without KVPs and CVV → approved, and no KVPs returned', async () => {
     const sent = paymentBody();
     delete sent.transaction.payment_method.creditcard.cvv;
     const { status, body } = await gateway.api.post(path, sent);
@@ -122,7 +122,7 @@ describe.each(KINDS)('$type', ({ type, path, pay, acquirer, links }) => {
     expect(body.status.transaction_status_code).toBe('approved');
   });
 
-  test('each has an audit of its own', async () => {
+  test('each purchase has its own audit', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => pay({ amount: 1 })));
     expect(new Set(answers.map(({ body }) => body.audit)).size).toBe(40);
   });
@@ -142,13 +142,13 @@ test('preauthorisation, approved → a preauthorisation code of at most 12 chara
   expect(body.status.acquirer.authorisation_code).toMatch(/^[0-9]{6}$/);
 });
 
-test('preauthorisation, declined → neither code', async () => {
+test('preauthorisation, declined → no preauthorisation code', async () => {
   const { body } = await gateway.api.preauthorise({ pan: DECLINED_CARD });
   expect(body.status.acquirer).not.toHaveProperty('preauthorisation_code');
   expect(body.status.acquirer).not.toHaveProperty('authorisation_code');
 });
 
-test('purchase, the moment of it → gateway_timestamp in Sydney time, to the millisecond', async () => {
+test('purchase, its time → gateway_timestamp in Sydney time, to the millisecond', async () => {
   const beforeMs = Date.now();
   const { body } = await gateway.api.purchase();
   const afterMs = Date.now();
@@ -195,7 +195,7 @@ test.each(ISSUED)(
   },
 );
 
-test('purchase, any of its answers → never the card number, the expiry date or the CVV', async () => {
+test('purchase, any response → never the card number, the expiry date or the CVV', async () => {
   const correlationId = 'never-in-clear';
   const created = await gateway.api.purchase({ expiry: '0938', cvv: '8462', correlationId });
   const lookedUp = await gateway.api.lookUp(created.body.audit);

@@ -167,7 +167,7 @@ test('refund by audit, refused → no audit was used: the search finds nothing u
   expect((await gateway.api.search('refused-refund')).body).toEqual({ results: [] });
 });
 
-test('standalone refund, more than was ever taken from the card → approved: nothing ties it to an original', async () => {
+test('standalone refund, more than was ever charged to the card → approved: it has no original', async () => {
   const { status, body } = await gateway.api.standaloneRefund({ amount: '999999999999' });
   expect([status, body.status.transaction_status_code]).toEqual([201, 'approved']);
   const found = (await gateway.api.lookUp(body.audit)).body;

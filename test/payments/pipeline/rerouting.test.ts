@@ -43,7 +43,7 @@ describe('not sent', () => {
     ['a link whose connections are lost', 'lost'],
     ['a link that could never be opened', 'never'],
     // catches(routes: the other link is stored before it is asked)
-  ])('over %s → over the next, stored so, and journalled', async (_, acquirer) => {
+  ])('over %s → sent over the next link, which is stored and journalled', async (_, acquirer) => {
     const shop = await shops.shop([
       { acquirer, order: 1 },
       { acquirer: 'two', order: 2 },
@@ -69,14 +69,14 @@ describe('not sent', () => {
     expect(heard(lost)).toEqual([]);
   });
 
-  test('the CVV → goes with it to the link that is asked', async () => {
+  test('the CVV → sent over the link that is used in the end', async () => {
     const shop = await shops.shop(WAYS);
     const before = two.seen.after(0).at(-1)?.number;
     await shop.pay({ pan: VISA, cvv: '123' });
     expect(two.seen.after(before ?? 0).at(-1)?.fields[47]).toBe('CCV***\\');
   });
 
-  test('over all of them → error with 1, and nothing came to any host', async () => {
+  test('over any link → error with 1, and nothing reached a host', async () => {
     const shop = await shops.shop(
       [
         { acquirer: 'lost', order: 1 },
@@ -94,7 +94,7 @@ describe('not sent', () => {
     expect(heard(lost)).toEqual([]);
   });
 
-  test('a target that another link took over → its refund goes there, though the first link is back', async () => {
+  test('a target that another link took over → its refund uses that link, even if the first is back', async () => {
     const shop = await shops.shop(WAYS);
     const paid = await approved(shop);
     await lost.listen();
@@ -107,7 +107,7 @@ describe('not sent', () => {
 });
 
 // catches(routes: what another process has taken over is not moved)
-test('not sent, and taken over by a resolver meanwhile → no other link is asked, and it stays with its own', async () => {
+test('not sent, and taken over by a resolver meanwhile → no other link is tried, and it stays with its own', async () => {
   const first = new ScriptedAcquirer();
   const alone = await testGateway({
     acquirers: [first],
@@ -133,7 +133,7 @@ test('not sent, and taken over by a resolver meanwhile → no other link is aske
 });
 
 // catches(routes: a link that could not be stored is not asked)
-test('not sent, and the other link cannot be stored → not asked, and it stays not sent', async () => {
+test('not sent, and the change of link cannot be stored → not tried, and it stays not sent', async () => {
   const first = new ScriptedAcquirer();
   const alone = await testGateway({ acquirers: [first] });
   await alone.sql(`INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`);
@@ -155,7 +155,7 @@ test('not sent, and the other link cannot be stored → not asked, and it stays 
 });
 
 // catches(routes: nothing is prepared for a target that may still be moved)
-test('a refund whose target is decided on another link just then → not sent, since nothing was prepared for that link', async () => {
+test('a refund whose target is decided on another link at that moment → not sent, since nothing was prepared for that link', async () => {
   const preparing = (name: string) =>
     Object.assign(new ScriptedAcquirer(), { name, prepare: () => ({ by: name }) });
   const [first, second] = [preparing('first'), preparing('second')];
@@ -198,7 +198,7 @@ test('a refund whose target is decided on another link just then → not sent, s
   expect(second.requests.map(({ operation }) => operation)).toEqual(['refund']);
 });
 
-describe('perhaps sent', () => {
+describe('possibly sent', () => {
   const WAYS = [
     { acquirer: 'one', order: 1 },
     { acquirer: 'two', order: 2 },
@@ -224,7 +224,7 @@ describe('perhaps sent', () => {
     },
   );
 
-  test('declined → declined, and no other link is asked', async () => {
+  test('declined → declined, and no other link is tried', async () => {
     const shop = await shops.shop(WAYS);
     const second = two.seen.after(0).at(-1)?.number;
     const { body } = await shop.pay({ pan: cardAnsweredWith('05') });

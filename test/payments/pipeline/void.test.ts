@@ -35,7 +35,7 @@ const VOIDABLE: [string, () => Promise<number>, amount: string][] = [
 
 describe.each(VOIDABLE)('void of a %s', (type, make, amount) => {
   // catches(record: a void that happened makes its target voided)
-  test('approved → 201, approved under an audit of its own, and the target is voided', async () => {
+  test('approved → 201, approved under its own audit, and the target is voided', async () => {
     const audit = await make();
     const { status, headers, body } = await gateway.api.void(audit);
     expect(status).toBe(201);
@@ -62,7 +62,7 @@ describe.each(VOIDABLE)('void of a %s', (type, make, amount) => {
     expect(target.kvps).toEqual(TEST_MODE);
   });
 
-  test('looked up → its type, its target, and the amount that it undid', async () => {
+  test('looked up → its type, its target, and the amount it undid', async () => {
     const audit = await make();
     const { body } = await gateway.api.void(audit, { reference: 'changed their mind' });
     expect((await lookedUp(body.audit)).transaction).toEqual({
@@ -83,7 +83,7 @@ describe.each(VOIDABLE)('void of a %s', (type, make, amount) => {
 });
 
 // catches(void: not of what has live refunds)
-test('void of a purchase with a live refund → 422; once the refund is voided → approved', async () => {
+test('void of a purchase with an unvoided refund → 422; once the refund is voided → approved', async () => {
   const audit = await purchased();
   const refund = (await gateway.api.refund(audit, 1)).body.audit;
   const tooEarly = await gateway.api.void(audit);
@@ -94,7 +94,7 @@ test('void of a purchase with a live refund → 422; once the refund is voided �
   expect((await lookedUp(audit)).status.transaction_status_code).toBe('voided');
 });
 
-test('void of a completion with a live refund → 422', async () => {
+test('void of a completion with an unvoided refund → 422', async () => {
   const completion = (await gateway.api.complete(await preauthorised(), 10_000)).body.audit;
   await gateway.api.refund(completion, 5_000);
   expect((await gateway.api.void(completion)).code).toBe('target_not_voidable');
@@ -127,7 +127,7 @@ test('void of a declined transaction → 422 target_not_voidable', async () => {
   }
 });
 
-test('void of one refund of several → only its own amount goes back', async () => {
+test('void of one refund of several → only its own amount is released', async () => {
   const audit = await purchased();
   await gateway.api.refund(audit, 1_000);
   const second = (await gateway.api.refund(audit, 2_000)).body.audit;
@@ -135,7 +135,7 @@ test('void of one refund of several → only its own amount goes back', async ()
   expect((await lookedUp(audit)).kvps[`${KVP}REFUNDABLE_AMOUNT`]).toBe('9000');
 });
 
-test('void of a completion → the preauthorisation is approved and open, as it was before', async () => {
+test('void of a completion → the preauthorisation is approved and can be completed, as before', async () => {
   const audit = await preauthorised();
   const before = await lookedUp(audit);
   const completion = (await gateway.api.complete(audit, 1)).body.audit;
@@ -143,7 +143,7 @@ test('void of a completion → the preauthorisation is approved and open, as it 
   expect(await lookedUp(audit)).toEqual(before);
 });
 
-test('void, an amount in its body → ignored, as every unknown member is', async () => {
+test('void, an amount in its body → ignored, like every unknown member', async () => {
   const audit = await purchased();
   const { body } = await gateway.api.post(`/transactions/${audit}/void`, {
     merchant: { id: 1 },

@@ -9,7 +9,7 @@ import { addCast, type TestDatabase, testDatabase, testGateway } from '../../../
 import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
 
 // catches(leases: kept while one audit of the block is in doubt) slow
-test('purchase without an answer, when all other audits of its block are decided → the others find it should its process die', async () => {
+test('purchase without an answer, all other audits of its block decided → other processes find it if its process dies', async () => {
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
   await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
@@ -103,7 +103,7 @@ describe('a process', () => {
   }
 
   // catches(leases: kept by a process that stops and leaves something in doubt)
-  test('stopped with an audit still in doubt → the lease stays, for the others to find it', async () => {
+  test('stopped with an audit in doubt → the lease stays, so that others find it', async () => {
     const process = await started();
     const [inDoubt] = await taken(process, 2);
     process.release((inDoubt ?? 0) + 1);
@@ -111,7 +111,7 @@ describe('a process', () => {
     expect(await leasesOf(inDoubt ?? 0)).toHaveLength(1);
   });
 
-  test('stopped with everything decided → nothing of it stays', async () => {
+  test('stopped with everything decided → its row and leases are deleted', async () => {
     const process = await started();
     for (const audit of await taken(process, 3)) process.release(audit);
     await process.stop();
@@ -120,7 +120,7 @@ describe('a process', () => {
   });
 
   // catches(leases: audits given back only if nobody leased later ones)
-  test('stopped after another leased later audits → no audit is given twice', async () => {
+  test('stopped after another process leased later audits → no audit is assigned twice', async () => {
     const [first, second] = [await started(), await started()];
     const audits = [...(await taken(first, 1)), ...(await taken(second, 1))];
     await first.stop();
@@ -129,7 +129,7 @@ describe('a process', () => {
     expect(new Set(audits).size).toBe(audits.length);
   });
 
-  test('with a block that is finished during a heartbeat → the lease is dropped by the next one', async () => {
+  test('with a block finished during a heartbeat → the next heartbeat drops the lease', async () => {
     const process = await started();
     const [earlier, later] = [await wholeBlock(process), await wholeBlock(process)];
     for (const audit of earlier) process.release(audit);
@@ -141,7 +141,7 @@ describe('a process', () => {
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
-  test('whose heartbeat fails → the finished leases are dropped by the next one', async () => {
+  test('whose heartbeat fails → the next heartbeat drops the finished leases', async () => {
     const process = await started();
     for (const audit of await wholeBlock(process)) process.release(audit);
     await query('ALTER TABLE audit_lease RENAME TO mislaid');
@@ -170,7 +170,7 @@ describe('a process', () => {
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
-  test('without a heartbeat of its own for more than an hour → does not forget itself', async () => {
+  test('without a heartbeat of its own for more than an hour → does not delete its own row', async () => {
     const process = await started();
     await taken(process, 1);
     await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
@@ -179,7 +179,7 @@ describe('a process', () => {
   });
 
   // catches(leases: a process that was forgotten uses none of its old ones)
-  test('forgotten by the others after a long time without a heartbeat → takes audits only under a new lease', async () => {
+  test('deleted by the others after a long time without a heartbeat → assigns audits only under a new lease', async () => {
     const process = await started();
     await taken(process, 1);
     await query('DELETE FROM process');
@@ -189,7 +189,7 @@ describe('a process', () => {
   });
 
   // catches(leases: a process that was forgotten uses none of its old ones)
-  test('forgotten by the others with an audit in doubt → that is under a lease of its new name', async () => {
+  test('deleted by the others with an audit in doubt → leases it under its new name', async () => {
     const process = await started();
     const [inDoubt] = await taken(process, 1);
     await query('DELETE FROM process');
@@ -212,7 +212,7 @@ describe('a process', () => {
 
     // catches(leases: counters that may have gone back are moved past what was handed out)
     // catches(leases: none while the counters may have gone back)
-    test('→ leases nothing until the counters have moved past every audit handed out', async () => {
+    test('→ leases nothing until the counters have moved past every assigned audit', async () => {
       const [one, other] = [await started(), await started()];
       const before = await taken(one, 40);
       await goBack();
@@ -224,7 +224,7 @@ describe('a process', () => {
     });
 
     // catches(leases: what is in doubt is leased anew when the database has lost its lease)
-    test('→ audits in doubt are leased again, and the rest of the block is not handed out', async () => {
+    test('→ audits in doubt are leased again, and the rest of the block is not assigned', async () => {
       const process = await started();
       await process.heartbeat();
       const [inDoubt, decided] = await taken(process, 2);
@@ -239,7 +239,7 @@ describe('a process', () => {
       expect(await leasesOf(inDoubt ?? 0)).toEqual([]);
     });
 
-    test('→ all counters are moved once, however many processes notice, and a sweep is due', async () => {
+    test('→ all counters move once, however many processes notice, and a sweep is due', async () => {
       const processes = [await started(), await started()];
       await goBack();
       for (const process of [...processes, ...processes]) await process.heartbeat();
@@ -257,7 +257,7 @@ describe('a process', () => {
     });
   });
 
-  test('that the database has lost → leases nothing until it has registered again', async () => {
+  test('whose row the database has lost → leases nothing until it has registered again', async () => {
     const process = await started();
     await query('DELETE FROM process');
     await expect(process.take()).rejects.toThrow('not_processed');
@@ -266,7 +266,7 @@ describe('a process', () => {
   });
 
   // catches(leases: a process without a heartbeat claims nothing) slow
-  test('without a heartbeat for longer than four fifths of its timeout → takes no audit until the next one', async () => {
+  test('without a heartbeat for longer than four fifths of its timeout → assigns no audit until the next one', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const process = await started();

@@ -49,7 +49,7 @@ describe('a gateway on a database that was restored', () => {
   };
 
   // catches(lost time: what may be lost is not said not to be there)
-  test('search that finds nothing → 503 unavailable; that finds something → shown', async () => {
+  test('search that finds nothing → 503 unavailable; that finds a transaction → shown', async () => {
     expect(await answerOf(gateway.api.search(randomUUID()))).toBe('503 unavailable');
     expect((await gateway.api.search(known.correlationId)).body.results).toMatchObject([
       { audit: known.audit },
@@ -71,7 +71,7 @@ describe('a gateway on a database that was restored', () => {
     expect(await answerOf(gateway.api.refund(2_000_000_000, 1))).toBe('404 transaction_not_found');
   });
 
-  test('payments go on, and are found; it is ready, and /readyz, the log and a metric tell of the lost time', async () => {
+  test('payments go on and are found; the gateway is ready, and /readyz, the log and a metric show the lost time', async () => {
     const correlationId = randomUUID();
     const { body } = await gateway.api.purchase({ correlationId });
     expect((await gateway.api.search(correlationId)).body.results).toMatchObject([{ audit: body.audit }]);
@@ -87,7 +87,7 @@ describe('a gateway on a database that was restored', () => {
     expect(seconds).toBeGreaterThanOrEqual(3_600);
   });
 
-  test('the client, its request lost → OutcomeUnknown, and nothing is paid a second time', async () => {
+  test('the client, its request lost → OutcomeUnknown, and nothing is paid twice', async () => {
     const { client, fates, requests, observed } = await meddledClient(gateway);
     fates.push({ kind: 'lose_request' });
     const unknown = await client
@@ -99,7 +99,7 @@ describe('a gateway on a database that was restored', () => {
   });
 });
 
-describe('a database that has gone back by itself', () => {
+describe('a database restored by other means', () => {
   let own: TestDatabase;
   let database: Database;
   beforeEach(async () => {
@@ -138,13 +138,13 @@ describe('a database that has gone back by itself', () => {
   };
 
   // catches(lost time: nothing is denied before a process has noticed that the database went back)
-  test('no process has noticed yet → nothing is said not to be there', async () => {
+  test('before any process has noticed → nothing is reported as absent', async () => {
     expect(await look()).toEqual(['fulfilled', 'fulfilled']);
     await newTimeline();
     expect(await look()).toEqual(['rejected', 'rejected']);
   });
 
-  test('with every heartbeat of a process that goes on → a failover: nothing is lost', async () => {
+  test('with every heartbeat of a running process → a failover: nothing is lost', async () => {
     const process = await started();
     await process.heartbeat();
     await newTimeline();
@@ -164,7 +164,7 @@ describe('a database that has gone back by itself', () => {
     expect(await look()).toEqual(['rejected', 'fulfilled']);
   });
 
-  test('another process noticed first, without knowing what was lost → the one that misses its heartbeat still reports it', async () => {
+  test('another process noticed first, without knowing what was lost → the process that misses its heartbeat still reports it', async () => {
     const process = await started();
     await process.heartbeat();
     await newTimeline();
@@ -174,7 +174,7 @@ describe('a database that has gone back by itself', () => {
     expect(await isLost()).toBe(true);
   });
 
-  test('without the entry of a process that goes on → lost', async () => {
+  test('without the row of a running process → lost', async () => {
     const process = await started();
     await process.heartbeat();
     await newTimeline();
@@ -192,7 +192,7 @@ describe('a database that has gone back by itself', () => {
   });
 
   // catches(lost time: a process that starts on a server that went back notes it)
-  test('a process that starts, on a server that was not up at the last heartbeat → restored: lost from then on', async () => {
+  test('a process that starts, on a server that was down at the last heartbeat → restored: lost from then on', async () => {
     const former = await started();
     await former.heartbeat();
     await newTimeline();
@@ -206,7 +206,7 @@ describe('a database that has gone back by itself', () => {
     expect(Math.round(((server?.ms ?? 0) - fromMs) / HOUR_MS)).toBe(1);
   });
 
-  test('a process that starts, on a server that knows of no heartbeat → lost, as far as anybody can tell', async () => {
+  test('a process that starts, on a server without any heartbeat → lost, as far as can be known', async () => {
     await newTimeline();
     await (await started()).heartbeat();
     expect(await isLost()).toBe(true);

@@ -60,7 +60,7 @@ async function started(acquirer: ScriptedAcquirer) {
   return { gateway, ready, hold };
 }
 
-test('heartbeats that do not commit → not ready, payments are refused and nothing is sent; back as soon as one has', async () => {
+test('heartbeats that do not commit → not ready, payments are refused and nothing is sent; ready again once one commits', async () => {
   const acquirer = new ScriptedAcquirer();
   const { gateway, ready, hold } = await started(acquirer);
   await vi.waitUntil(async () => (await gateway.api.purchase()).status === 201, PATIENTLY);
@@ -77,7 +77,7 @@ test('heartbeats that do not commit → not ready, payments are refused and noth
 });
 
 // catches(processes: one that missed its heartbeats sends nothing of what it claimed before) slow
-test('claimed before heartbeats were missed, and not sent yet → never sent: others may have taken it over', async () => {
+test('claimed before heartbeats were missed, and not sent yet → never sent: another process may have taken it over', async () => {
   const acquirer = new SlowToSend();
   const { gateway, ready, hold } = await started(acquirer);
   const claimed = gateway.api.purchase({ correlationId: 'claimed-before' });
@@ -96,7 +96,7 @@ test('claimed before heartbeats were missed, and not sent yet → never sent: ot
 });
 
 // catches(processes: what a process left is not asked about before the deadline for its answer) slow
-test('a live process whose heartbeats are held up → the acquirer’s answer decides what it has sent, and the others do not reverse it', async () => {
+test('a live process whose heartbeats are delayed → the acquirer’s answer decides its payments, and the others do not reverse them', async () => {
   const acquirer = new ScriptedAcquirer();
   const { gateway, hold } = await started(acquirer);
   const other = await testGateway({

@@ -61,7 +61,7 @@ const actionsOn = async (target: number): Promise<string[]> =>
   ).map(({ said }) => said);
 
 // catches(four eyes: whoever asks for it does not approve it)
-test('up to the limit → done; above it → waits, nothing happens; approved by another → done, both in the journal', async () => {
+test('up to the limit → done; above it → waits, nothing happens; approved by another operator → done, both journalled', async () => {
   const target = await purchase(5_000);
   expect(await refund('olga', target, 1_000)).toMatchObject({ state: 'done', status: 'approved' });
   const other = await purchase(5_000);
@@ -101,7 +101,7 @@ test('up to the limit → done; above it → waits, nothing happens; approved by
 });
 
 // catches(four eyes: what the same operator asks for counts together)
-test('many small ones of the same operator on one transaction → count together; of another operator → do not', async () => {
+test('many small ones of one operator on one transaction → counted together; of another operator → not', async () => {
   const target = await purchase(5_000);
   expect(await refund('olga', target, 600)).toMatchObject({ state: 'done' });
   expect(await refund('olga', target, 400)).toMatchObject({ state: 'done' });
@@ -110,7 +110,7 @@ test('many small ones of the same operator on one transaction → count together
   expect(await leftOf(target)).toBe('3000');
 });
 
-test('many at once → together no more than the limit without a second person', async () => {
+test('many at once → no more than the limit in total without a second operator', async () => {
   const target = await purchase(5_000);
   const made = await Promise.all(
     Array.from({ length: 4 }, () =>
@@ -148,14 +148,14 @@ describe('a request that waits', () => {
     },
   );
 
-  test('of one organisation, approved for another → is not there', async () => {
+  test('of one organisation, approved for another → not found', async () => {
     expect(await as('sue').refusal(`approval approve ${request} --organisation 2`)).toBe(
       `there is no request ${request}`,
     );
     expect(await as('sue').json('approval list --organisation 2')).toEqual([]);
   });
 
-  test('refused → is not done, and can be approved no more', async () => {
+  test('refused → not done, and can no longer be approved', async () => {
     expect(await as('otto').json(`approval refuse ${request} --reason 'too much'`)).toMatchObject({
       state: 'refused',
       decision_reason: 'too much',
@@ -171,7 +171,7 @@ describe('a request that waits', () => {
   });
 
   // catches(four eyes: not after its time)
-  test('for too long → has expired', async () => {
+  test('for too long → expired', async () => {
     const other = await purchase(5_000);
     const late = await refund('olga', other, 2_000);
     await gateway.sql('UPDATE operator_request SET expires_at = now() WHERE id = $1', [late.request]);
@@ -185,7 +185,7 @@ describe('a request that waits', () => {
 
 // catches(four eyes: nobody approves what was changed in the database)
 // catches(operator: what was made up or changed in the database is not carried out)
-test('changed in the database, or made up there → is not carried out, and said to be', async () => {
+test('changed in or inserted into the database → not carried out, and reported', async () => {
   const target = await purchase(5_000);
   const { request } = await refund('olga', target, 2_000);
   const change = (what: string) =>
@@ -216,7 +216,7 @@ test('changed in the database, or made up there → is not carried out, and said
 });
 
 // catches(four eyes: whoever asked may still do it)
-test('whoever asked may not any more when it is approved → refused', async () => {
+test('the requester no longer has the permission when it is approved → refused', async () => {
   const target = await purchase(5_000);
   await as('ada').text('operator add paul --role operator');
   const { request } = await refund('paul', target, 2_000);
@@ -228,7 +228,7 @@ test('whoever asked may not any more when it is approved → refused', async () 
 });
 
 // catches(four eyes: whoever asks for it does not approve it)
-test('approved by two at once → one of them decides, and it is done once', async () => {
+test('approved by two operators at once → one decides, and it is done once', async () => {
   const target = await purchase(5_000);
   const { request } = await refund('olga', target, 2_000);
   const both = await Promise.all(
@@ -240,7 +240,7 @@ test('approved by two at once → one of them decides, and it is done once', asy
   expect(await actionsOn(target)).toHaveLength(2);
 });
 
-test('what cannot be done any more when it is approved → refused, and shown as failed', async () => {
+test('no longer possible when it is approved → refused, and shown as failed', async () => {
   const target = await purchase(5_000);
   const { request } = await refund('olga', target, 4_000);
   await gateway.api.refund(target, 2_000);

@@ -56,7 +56,7 @@ test('refund of a part → the interface shows it, with the operator and the rea
   ]);
 });
 
-test('void and completion → as the interface does them; with what they do not allow → refused', async () => {
+test('void and completion → as in the interface; where not allowed → refused', async () => {
   const paid = await purchase({ amount: 2_000 });
   expect((await otto.post(`/transactions/1/${paid}/void`, asked())).body).toMatchObject({
     status: 'approved',
@@ -74,7 +74,7 @@ test('void and completion → as the interface does them; with what they do not 
   expect(completed.body).toMatchObject({ operation: 'completion', amount_cents: 300, status: 'approved' });
 });
 
-test('declined, and in doubt → shown as such; in doubt it can be asked about', async () => {
+test('declined, and in doubt → shown as such; in doubt → the acquirer can be asked', async () => {
   const declining = await purchase({ amount: 300, pan: cardAnsweredLaterWith('05') });
   expect((await refund(olga, declining)).body).toMatchObject({ status: 'declined', response_code: '05' });
   const doubtful = await purchase({ amount: 300, pan: cardWithFaultLater('03') });
@@ -103,7 +103,7 @@ describe('the same form', () => {
     expect(await leftOf(target)).toBe('1800');
   });
 
-  test('sent again to another process, after the first was lost with its answer → the same refund', async () => {
+  test('sent again to another process, after the first was killed before it answered → the same refund', async () => {
     const target = await purchase({ amount: 2_000 });
     const form = asked();
     const path = `/transactions/1/${target}/refund`;
@@ -116,7 +116,7 @@ describe('the same form', () => {
   });
 
   // catches(operator: a key stands for one thing)
-  test('for something else → refused, nothing happens', async () => {
+  test('for another operation → refused, nothing happens', async () => {
     const target = await purchase({ amount: 2_000 });
     const form = asked({ amount_cents: 100 });
     await olga.post(`/transactions/1/${target}/refund`, form);
@@ -126,7 +126,7 @@ describe('the same form', () => {
   });
 });
 
-test('by an operator of another organisation → not there; without a reason or with a card number in it → refused', async () => {
+test('by an operator of another organisation → 404; without a reason or with a card number in it → refused', async () => {
   const target = await purchase({ amount: 2_000 });
   expect((await refund(foreign, target)).status).toBe(404);
   expect((await foreign.post(`/transactions/2/${target}/refund`, asked())).status).toBe(404);
@@ -140,7 +140,7 @@ test('by an operator of another organisation → not there; without a reason or 
   expect(await leftOf(target)).toBe('2000');
 });
 
-test('stored text such as <script> → is text', async () => {
+test('stored text such as <script> → shown as text', async () => {
   const reason = '<script>alert(1)</script> & "quoted"';
   const target = await purchase({ amount: 2_000 });
   const { headers, body } = await refund(olga, target, { reason });
@@ -151,7 +151,7 @@ test('stored text such as <script> → is text', async () => {
 });
 
 describe('four eyes', () => {
-  test('above the limit → waits; approved by another of the organisation → done', async () => {
+  test('above the limit → waits; approved by another operator of the organisation → done', async () => {
     const target = await purchase({ amount: 9_000 });
     const { body } = await refund(olga, target);
     expect(body).toMatchObject({ state: 'waiting', audit: null, amount_cents: 9_000 });
@@ -172,7 +172,7 @@ describe('four eyes', () => {
   });
 
   // catches(four eyes: a request of another organisation is not there)
-  test('by an operator of another organisation → the request is not there', async () => {
+  test('by an operator of another organisation → 404', async () => {
     const target = await purchase({ amount: 9_000 });
     const { body } = await refund(olga, target);
     for (const verdict of ['approve', 'refuse'])

@@ -38,7 +38,7 @@ const ledgerOf = async (target: number) => {
   return (await gateway.ledger()).filter((entry) => reference.test(entry.targetReference ?? ''));
 };
 
-test('refund of a part → what the interface shows, by the operator and with the reason', async () => {
+test('partial refund → as the interface shows it, with the operator and the reason', async () => {
   const target = await audit(gateway.api.purchase({ amount: 2_000, reference: 'order-7' }));
   const made = await json(`transaction refund ${target} --amount 500 --reason 'one was broken'`);
   expect(made).toMatchObject({
@@ -77,7 +77,7 @@ test('refund of a part → what the interface shows, by the operator and with th
   expect([operator, user]).toEqual(['an account of the system', null]);
 });
 
-test('refund without an amount → all that is left; another → refused, nothing happens', async () => {
+test('refund without an amount → all that is left; another one → refused, nothing happens', async () => {
   const target = await audit(gateway.api.purchase({ amount: 2_000 }));
   await audit(gateway.api.refund(target, 700));
   const { amount_cents, status } = await json(`transaction refund ${target} --reason 'cancelled'`);
@@ -91,7 +91,7 @@ test('refund without an amount → all that is left; another → refused, nothin
   expect((await ledgerOf(target)).map(({ amountCents }) => amountCents)).toEqual([700, 1_300]);
 });
 
-test('void and completion → as the interface does them', async () => {
+test('void and completion → as in the interface', async () => {
   const purchase = await audit(gateway.api.purchase());
   expect(await text(`transaction void ${purchase} --reason 'entered twice'`)).toMatch(
     /^void of \d+.*approved/,
@@ -105,7 +105,7 @@ test('void and completion → as the interface does them', async () => {
   expect(await refusal(`transaction complete ${held} --reason delivered`)).toMatch(/cannot be completed/);
 });
 
-test('more than is left, another organisation’s audit, a suspended merchant → refused as by the interface', async () => {
+test('more than is left, another organisation’s audit, a suspended merchant → refused as in the interface', async () => {
   const target = await audit(gateway.api.purchase({ amount: 100 }));
   expect(await refusal(`transaction refund ${target} --amount 101 --reason x`)).toBe(
     `1.00 AUD can still be refunded of transaction ${target}`,
@@ -136,7 +136,7 @@ test.each([
   expect(await refusal(`transaction refund 1 --organisation 1 ${options}`)).toMatch(told);
 });
 
-test('declined by the acquirer → told, and the target is as before', async () => {
+test('declined by the acquirer → reported, and the target is as before', async () => {
   const target = await audit(gateway.api.purchase({ amount: 300, pan: cardAnsweredLaterWith('05') }));
   const made = await json(`transaction refund ${target} --reason x`);
   expect(made).toMatchObject({ state: 'done', status: 'declined', response_code: '05' });
@@ -163,14 +163,14 @@ describe('under the same key', () => {
     });
   });
 
-  test('all of it, again after it is done → the same answer, although nothing is left', async () => {
+  test('the whole amount, again after it is done → the same answer, although nothing is left', async () => {
     const target = await audit(gateway.api.purchase({ amount: 1_000 }));
     const line = `transaction refund ${target} --reason x --key ${randomUUID()}`;
     const first = await json(line);
     expect(await json(line)).toEqual(first);
   });
 
-  test('something else → refused', async () => {
+  test('another operation → refused', async () => {
     const [one, other] = [await audit(gateway.api.purchase()), await audit(gateway.api.purchase())];
     const key = randomUUID();
     await json(`transaction refund ${one} --amount 5 --reason x --key ${key}`);
@@ -185,7 +185,7 @@ describe('under the same key', () => {
   });
 });
 
-test('asked for on two gateways, of which one seems to have died → one refund', async () => {
+test('requested from two gateways, one believed dead → one refund', async () => {
   const second = await testGateway({ shareWith: gateway });
   const target = await audit(gateway.api.purchase({ amount: 1_000 }));
   const lock = await locker(gateway);
@@ -245,7 +245,7 @@ test('taken, and claimed too late → not done; taken again → done once', asyn
   expect(await ledgerOf(target)).toHaveLength(1);
 });
 
-test('nobody knows whether it was done → says so, and under which key to ask again; asked again → done once', async () => {
+test('outcome unknown → reported, with the key for another try; tried again → done once', async () => {
   const target = await audit(gateway.api.purchase({ amount: 400 }));
   const line = `transaction refund ${target} --reason x`;
   const lock = await locker(gateway);
@@ -266,7 +266,7 @@ test('nobody knows whether it was done → says so, and under which key to ask a
 });
 
 describe('ask', () => {
-  test('in doubt → the next attempt is due at once, and resolved; decided or unknown → refused', async () => {
+  test('in doubt → the next attempt is due at once, and resolved; decided or unknown audit → refused', async () => {
     const target = await audit(gateway.api.purchase({ amount: 300, pan: cardWithFaultLater('03') }));
     const made = await json(`transaction refund ${target} --reason x`);
     expect(made).toMatchObject({ state: 'done', status: expect.stringMatching(/unknown|approved/) });
@@ -278,7 +278,7 @@ describe('ask', () => {
     expect(await refusal('transaction ask 999999')).toBe('there is no transaction 999999');
   });
 
-  test('the resolver waits for long → asked now, once, and journalled', async () => {
+  test('the resolver’s next attempt is far off → asked now, once, and journalled', async () => {
     const [{ audit: doubtful } = { audit: 0 }] = await gateway.sql<{ audit: number }>(
       `INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, transaction_type, correlation_id,
          reference, currency, acquirer, kvps, card_mask, card_type, resolve_at, resolve_attempts)

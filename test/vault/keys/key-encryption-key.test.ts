@@ -30,7 +30,7 @@ describe('while the gateway serves', () => {
     onTestFinished(() => operator.close());
   });
 
-  test('renew it → data keys are rewrapped, sealed rows stay as they are, and the gateway keeps serving', async () => {
+  test('renew the key → data keys are rewrapped, sealed rows stay unchanged, and the gateway keeps serving', async () => {
     const tokens = await tokensOf(gateway, 1, 3);
     await payWith(gateway, tokens);
     const path = join(dataDirOf(gateway), 'key-encryption-key');
@@ -56,7 +56,7 @@ describe('while the gateway serves', () => {
   });
 
   // catches(renewing the key-encryption key: one at a time) slow
-  test('renew it several times at once → one does it, the others say so, and everything opens', async () => {
+  test('renew the key several times at once → one does it, the others report that, and everything opens', async () => {
     await tokensOf(gateway, 1, 2);
     await tokensOf(gateway, 2, 2);
     const others = await Promise.all(Array.from({ length: 4 }, () => operatorOf(gateway)));
@@ -70,7 +70,7 @@ describe('while the gateway serves', () => {
   });
 
   // catches(renewing the key-encryption key: what a process has just stored under the old one is wrapped anew, too) slow
-  test('renew it while another process stores a data key that it wrapped under the old one → that one opens too', async () => {
+  test('renew the key while another process stores a data key wrapped under the old one → that data key opens too', async () => {
     await tokensOf(gateway, 2, 1);
     const path = join(dataDirOf(gateway), 'key-encryption-key');
     const old = new EnvironmentKeys(await readFile(path, 'utf8'));
@@ -96,7 +96,7 @@ async function folder(): Promise<string> {
   return made;
 }
 
-test('key files made at once by several processes for one new database → one wins, and all use it', async () => {
+test('key files created at once by several processes for one new database → one is kept, and all use it', async () => {
   const place = await folder();
   for (let round = 0; round < 10; round += 1) {
     const path = join(place, `key-${round}`);
@@ -116,7 +116,7 @@ test('key files made at once by several processes for one new database → one w
   }
 });
 
-test('a key file that is there, readable or not → never replaced', async () => {
+test('an existing key file, readable or not → never replaced', async () => {
   const place = await folder();
   for (const content of ['not a key', '', randomBytes(32).toString('base64')]) {
     const path = join(place, `key-${content.length}`);

@@ -57,7 +57,7 @@ test('seals are counted, by every process that seals', async () => {
 
 // catches(renewal of keys: of those that have sealed too much)
 // catches(renewal of keys: of those that are too old)
-test('a key that is too old, or has sealed too much → shown as due, and everything is sealed under a new one', async () => {
+test('a key that is too old, or has sealed too often → shown as due, and everything is resealed under a new one', async () => {
   expect(await due({})).toEqual(['no']);
   expect(await renewed({})).toEqual([]);
   expect(await due({ seals: 8 })).toEqual(['seals']);
@@ -78,7 +78,7 @@ test('a key that is too old, or has sealed too much → shown as due, and everyt
 
 // catches(renewal of keys: whoever comes second makes no further version)
 // catches(renewal of keys: one that was interrupted is finished)
-test('a rotation that was interrupted → the gateways go on with it, and make no further version', async () => {
+test('an interrupted rotation → the gateways continue it, and create no further version', async () => {
   await gateway.sql(
     `UPDATE data_key SET emptied_at = NULL, created_at = created_at - interval '20 minutes' WHERE version = 2`,
   );

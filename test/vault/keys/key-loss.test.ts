@@ -54,7 +54,7 @@ async function expectRefused(message: RegExp, environment?: Record<string, strin
   expect(await state()).toEqual(before);
 }
 
-test('start with the key in its place → it starts, and pays with a token that another process made', async () => {
+test('start with the key file present → starts, and pays with a token of another process', async () => {
   const other = await start();
   const api = client(other.baseUrl, gateway.owner);
   const answer = await api.purchase({ pan: token.virtualPan });
@@ -62,7 +62,7 @@ test('start with the key in its place → it starts, and pays with a token that 
   await other.close();
 });
 
-test('start without the key file → refused, and no new key is made in its place', async () => {
+test('start without the key file → refused, and no new key is created', async () => {
   await rename(keyFile, `${keyFile}.away`);
   try {
     await expectRefused(/^the key-encryption key .*key-encryption-key cannot be read \(ENOENT\)/);
@@ -77,23 +77,20 @@ test.each<[string, string, RegExp]>([
   ['too short a key', randomBytes(16).toString('base64'), /must hold base64 of 32 bytes/],
   ['nothing', '', /must hold base64 of 32 bytes/],
   ['something else', 'not a key', /must hold base64 of 32 bytes/],
-])(
-  'start with %s in the key file → refused, and the file stays as it is',
-  async (_what, content, message) => {
-    const before = await readFile(keyFile, 'utf8');
-    await writeFile(keyFile, content);
-    try {
-      await expectRefused(message);
-      expect(await readFile(keyFile, 'utf8')).toBe(content);
-      if (content !== '') {
-        const error = await start().catch((reason: Error) => reason);
-        expect((error as Error).message).not.toContain(content);
-      }
-    } finally {
-      await writeFile(keyFile, before);
+])('start with %s in the key file → refused, and the file is unchanged', async (_what, content, message) => {
+  const before = await readFile(keyFile, 'utf8');
+  await writeFile(keyFile, content);
+  try {
+    await expectRefused(message);
+    expect(await readFile(keyFile, 'utf8')).toBe(content);
+    if (content !== '') {
+      const error = await start().catch((reason: Error) => reason);
+      expect((error as Error).message).not.toContain(content);
     }
-  },
-);
+  } finally {
+    await writeFile(keyFile, before);
+  }
+});
 
 test('start with another data directory, or with a key from the environment → refused', async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'tollgate-elsewhere-'));
@@ -108,7 +105,7 @@ test('start with another data directory, or with a key from the environment → 
   }
 });
 
-test('start with the same key from the environment → it starts', async () => {
+test('start with the same key from the environment → starts', async () => {
   const keys = (await readFile(keyFile, 'utf8')).trim();
   const other = await start({ TOLLGATE_KEY_ENCRYPTION_KEY: keys });
   const answer = await client(other.baseUrl, gateway.owner).purchase({ pan: token.virtualPan });

@@ -32,7 +32,7 @@ describe.each<[string, () => Promise<KeyProvider>]>([
   ['environment', async () => new EnvironmentKeys(randomBytes(32).toString('base64'))],
   ['vault-transit', async () => (await transitKeys()).provider],
 ])('key provider: %s', (_name, make) => {
-  test('what it wraps it unwraps, and the wrapped form does not hold the key', async () => {
+  test('a wrapped key can be unwrapped, and the wrapped form does not contain the key', async () => {
     const provider = await make();
     const key = randomBytes(32);
     const wrapped = await provider.wrap(key, 'a');
@@ -41,19 +41,19 @@ describe.each<[string, () => Promise<KeyProvider>]>([
   });
 
   // catches(data key: wrapped for one purpose only)
-  test('a key wrapped for one purpose does not unwrap for another', async () => {
+  test('a key wrapped for one purpose cannot be unwrapped for another', async () => {
     const provider = await make();
     const wrapped = await provider.wrap(randomBytes(32), 'tollgate/data-key/1/1/1');
     await expect(provider.unwrap(wrapped, 'tollgate/data-key/1/2/1')).rejects.toThrow(KeyUnavailable);
   });
 
-  test('what another key wrapped does not unwrap', async () => {
+  test('a key wrapped under another key cannot be unwrapped', async () => {
     const [one, other] = [await make(), await make()];
     await expect(other.unwrap(await one.wrap(randomBytes(32), 'a'), 'a')).rejects.toThrow(KeyUnavailable);
   });
 });
 
-test('key file, made at first use → only its owner can read it, and a second use leaves it alone', async () => {
+test('key file, created at first use → only its owner can read it, and a second use leaves it unchanged', async () => {
   const { provider, path } = await fileKeys();
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   const before = await readFile(path, 'utf8');
@@ -61,7 +61,7 @@ test('key file, made at first use → only its owner can read it, and a second u
   expect(await readFile(path, 'utf8')).toBe(before);
 });
 
-test('key file, renewed → the old key goes on unwrapping until the others are forgotten', async () => {
+test('key file, renewed → the old key can unwrap until old keys are deleted', async () => {
   const { provider } = await fileKeys();
   const old = await provider.wrap(Buffer.from('old'), 'a');
   await provider.renew();
@@ -127,27 +127,27 @@ test.each([403, 404, 500, 503, 'garbage'] as const)(
   },
 );
 
-test('Vault is not there → one clear line', async () => {
+test('Vault is unreachable → one clear line', async () => {
   const { server, provider } = await transitKeys();
   await server.close();
   await expect(provider.wrap(Buffer.from('x'), 'a')).rejects.toThrow(/cannot be reached$/);
 });
 
 describe('the token for Vault', () => {
-  test('a token with an end → renewed before it ends, and not more often than it needs', async () => {
+  test('a token that expires → renewed before it expires, and no more often than necessary', async () => {
     const { server, provider } = await transitKeys();
     server.expiresAfter(3_600);
     for (let turn = 0; turn < 5; turn += 1) await provider.renewToken();
     expect(server.renewals()).toBe(1);
   });
 
-  test('a token without an end → left alone', async () => {
+  test('a token that does not expire → left alone', async () => {
     const { server, provider } = await transitKeys();
     await provider.renewToken();
     expect(server.renewals()).toBe(0);
   });
 
-  test('another token in its file → used when Vault refuses the one before, without a failed call', async () => {
+  test('another token in its file → used when Vault refuses the old one, without a failed call', async () => {
     const { server } = await transitKeys();
     const { address, token } = server;
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-keys-'));
@@ -160,7 +160,7 @@ describe('the token for Vault', () => {
     expect(await provider.unwrap(wrapped, 'a')).toEqual(Buffer.from('a key'));
   });
 
-  test('a token that has ended and cannot be replaced → one line', async () => {
+  test('an expired token that cannot be replaced → one line', async () => {
     const { server, provider } = await transitKeys();
     server.replaceToken();
     await expect(provider.renewToken()).rejects.toThrow(
@@ -169,7 +169,7 @@ describe('the token for Vault', () => {
   });
 });
 
-test('two providers, while one replaces the other → the new one wraps, and each opens what it has wrapped', async () => {
+test('two providers, while one replaces the other → the new one wraps, and each unwraps its own', async () => {
   const { provider: file } = await fileKeys();
   const { provider: vault } = await transitKeys();
   const before = await file.wrap(Buffer.from('before'), 'a');

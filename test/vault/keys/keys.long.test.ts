@@ -92,7 +92,7 @@ describe('rotating', () => {
     expect([versionsIn(rows, 1), versionsIn(rows, 2)]).toEqual([[1], [2]]);
   });
 
-  test('two rotations at once, under load → no request fails, and everything ends under the newest version', async () => {
+  test('two rotations at once, under load → no request fails, and everything is under the newest version in the end', async () => {
     const tokens = await tokensOf(gateway, 1, 400);
     await payWith(gateway, tokens.slice(0, 200));
     const vault = vaultOf(api);
@@ -141,7 +141,7 @@ describe('destroying', () => {
     );
 
   // catches(destroying a key: not one that was just replaced) slow
-  test('destroy a version → refused while it seals, is the newest, is young or does not exist; then it is gone for good', async () => {
+  test('destroy a version → refused while it seals, is the newest, is young or does not exist; otherwise destroyed for good', async () => {
     const tokens = await tokensOf(gateway, 1, 3);
     await payWith(gateway, tokens);
     const before = await sealedRows(gateway);
@@ -188,7 +188,7 @@ describe('destroying', () => {
   });
 
   // catches(destroying a key: not the newest) slow
-  test('destroy the newest version, under which nothing is sealed yet → refused: a process may be about to', async () => {
+  test('destroy the newest version, under which nothing is sealed yet → refused: a process may be about to use it', async () => {
     await api.purchase({ merchant: 1 });
     await new DataKeys(operator.database, operator.provider).add(1 as OrganisationId, 1 as MerchantId, 2);
     await age();
@@ -196,7 +196,7 @@ describe('destroying', () => {
     expect((await showKeys(operator.database)).map(({ version }) => version)).toEqual([1, 2]);
   });
 
-  test('destroy a version under which only deleted tokens were sealed → nothing of them is left, so it goes', async () => {
+  test('destroy a version that sealed only deleted tokens → destroyed, since nothing of them is left', async () => {
     const [token] = (await tokensOf(gateway, 1, 1)) as [NewToken];
     const [before] = await sealedRows(gateway);
     await vaultOf(api).deleteToken(token.customerId, token.id);

@@ -31,7 +31,7 @@ function awsEnvironment(variables: Readonly<Record<string, string>>): void {
 }
 
 // catches(AWS KMS: a key is wrapped for one purpose only)
-test('what it wraps it unwraps, for the same purpose and no other; the key’s name is AWS’s', async () => {
+test('a wrapped key can be unwrapped for the same purpose and no other; the key’s name is AWS’s', async () => {
   const { server, keys } = await kms();
   const key = randomBytes(32);
   const wrapped = await keys.wrap(key, 'one');
@@ -42,7 +42,7 @@ test('what it wraps it unwraps, for the same purpose and no other; the key’s n
   await expect(keys.unwrap(wrapped, 'another')).rejects.toThrow(KeyUnavailable);
 });
 
-test('another key behind the alias → it wraps, and the one before unwraps what it has wrapped', async () => {
+test('another key behind the alias → it wraps, and the old one unwraps its keys', async () => {
   const { server, keys } = await kms();
   const old = await keys.wrap(Buffer.from('old'), 'one');
   server.replaceKey();
@@ -53,7 +53,7 @@ test('another key behind the alias → it wraps, and the one before unwraps what
   await expect(keys.unwrap({ ...old, keyId: renewed.keyId }, 'one')).rejects.toThrow(KeyUnavailable);
 });
 
-test('without credentials of its own → those of the instance’s role, and later ones when they end', async () => {
+test('without configured credentials → those of the instance’s role, and new ones when they expire', async () => {
   const { server } = await kms();
   const { endpoint, region, credentials } = server;
   let given = 0;

@@ -86,7 +86,7 @@ test('from the file to AWS KMS, and back', async () => {
   await payWith(gateway, tokens);
 });
 
-test('keys move, killed in the middle → both keys together open everything, and the next one finishes it', async () => {
+test('keys move, killed in the middle → both keys together open everything, and the next run finishes the move', async () => {
   const tokens = await tokensOf(gateway, 1, 2);
   const others = await tokensOf(gateway, 2, 1);
   const [file] = await wrappedBy();

@@ -90,7 +90,7 @@ async function served(work: (gateway: InstalledGateway) => Promise<void>): Promi
 }
 
 // catches(destroying a key: with its entry in the journal, or not at all) slow
-test('kill -9 with nothing, a part and everything sealed under the new version → everything opens, the next one finishes that version, and the earlier one can be destroyed', async () => {
+test('kill -9 with nothing, a part and everything sealed under the new version → everything opens, the next run finishes that version, and the earlier one can be destroyed', async () => {
   await whileHeld(undefined, () => killedWhen(async () => (await versions()).length === 2));
   expect(await older()).toBeGreaterThanOrEqual(texts.length);
   await letTimePass();

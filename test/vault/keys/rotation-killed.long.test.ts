@@ -74,7 +74,7 @@ async function manyTokens(customerId: number): Promise<string[]> {
   return made.map(({ virtualPan }) => virtualPan);
 }
 
-test('rotate, killed many times → every token opens after each, and in the end the rotation is done', async () => {
+test('rotate, killed many times → every token opens after each kill, and the rotation is complete in the end', async () => {
   const pans = await manyTokens(await vaultOf(gateway.api).newCustomer());
   for (const pan of pans.slice(0, 20)) await gateway.api.purchase({ pan });
   const texts = await opened(operator, await sealedRows(gateway));

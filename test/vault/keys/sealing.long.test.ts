@@ -14,12 +14,12 @@ const PLACE: Place = {
   says: 'one thing',
 };
 
-test('what was sealed opens in its own place, under its own key', () => {
+test('sealed data opens in its own place, with its own key', () => {
   const [key] = keys as [DataKey, DataKey];
   expect(open(key, PLACE, seal(key, PLACE, 'a secret'))).toBe('a secret');
 });
 
-test('what was stored before opens', () => {
+test('data sealed by earlier releases opens', () => {
   const key: DataKey = { version: 1, key: Buffer.alloc(32, 7) };
   const stored = '72920c4f4cc3d15a9ad173cf82979c32a8f79cc31d995da2321608c51ae2ddff5d1ad309';
   expect(open(key, PLACE, Buffer.from(stored, 'hex'))).toBe('a secret');
@@ -80,20 +80,20 @@ test('ten thousand ciphertexts swapped between rows, fields, merchants, organisa
 });
 
 // catches(seal: bound to its key version)
-test('what was sealed does not open in the same place with the same key under another version', () => {
+test('sealed data does not open in the same place with the same key under another version', () => {
   const [{ key }] = keys as [DataKey, DataKey];
   const sealed = seal({ version: 1, key }, PLACE, 'a secret');
   expect(() => open({ version: 2, key }, PLACE, sealed)).toThrow(SealBroken);
 });
 
 // catches(seal: bound to what its row says)
-test('what was sealed does not open if the row’s other values were changed', () => {
+test('sealed data does not open if the row’s other values were changed', () => {
   const [key] = keys as [DataKey, DataKey];
   const sealed = seal(key, PLACE, 'a secret');
   expect(() => open(key, { ...PLACE, says: 'another thing' }, sealed)).toThrow(SealBroken);
 });
 
-test('a ciphertext with any bit turned, cut short or made longer does not open', () => {
+test('a ciphertext with any bit flipped, cut short or extended does not open', () => {
   const [key] = keys as [DataKey, DataKey];
   const sealed = seal(key, PLACE, 'a secret');
   for (let bit = 0; bit < sealed.length * 8; bit += 1) {

@@ -18,7 +18,7 @@ afterAll(async () => {
   await desk.close();
 });
 
-test('everything of a vault, only for the key → imported by the next merchant, and paid with there', async () => {
+test('a whole vault, encrypted for the key → imported by the next merchant, and paid with there', async () => {
   const merchant = (await desk.json('merchant add From --organisation 1 --vault')).id;
   const line = newLine({ former_token_ids: [newName('older')] });
   const bank = {
@@ -68,7 +68,7 @@ test('everything of a vault, only for the key → imported by the next merchant,
   ]);
 });
 
-test('to standard output → only what is encrypted stands there', async () => {
+test('to standard output → only encrypted data', async () => {
   const words = wordsOf(`vault export --merchant 2 --recipient ${desk.recipient} --out - --json`);
   const { code, stdout, stderr } = await runProcess(words, desk.environment);
   expect(code).toBe(0);
@@ -76,7 +76,7 @@ test('to standard output → only what is encrypted stands there', async () => {
   expect(JSON.parse(stderr)).toMatchObject({ merchant: 2, broken: [] });
 });
 
-test('an export that is ended leaves nothing, and what one that was killed has left the next one removes and says', async () => {
+test('an interrupted export leaves nothing; the leftovers of a killed one are removed and reported by the next', async () => {
   const name = newName('export');
   const out = desk.inFolder(name);
   const exporting = `vault export --merchant 2 --recipient ${desk.recipient} --out ${out}`;
@@ -101,7 +101,7 @@ test('an export that is ended leaves nothing, and what one that was killed has l
 });
 
 // catches(export: live cards only where somebody means it)
-test('live cards without --yes, a key that is none, a file that is there → refused', async () => {
+test('live cards without --yes, an invalid key, an existing file → refused', async () => {
   const { id } = await desk.json('merchant add Alive --organisation 1 --vault --live');
   const to = (merchant: number, key: string, more = '') =>
     `vault export --merchant ${merchant} --recipient ${key} --out ${desk.inFolder(newName('export'))} ${more}`;
@@ -115,7 +115,7 @@ test('live cards without --yes, a key that is none, a file that is there → ref
   expect(await desk.refusal(to(3, desk.recipient))).toBe('merchant 3 does not have the vault product');
 });
 
-test('a token that somebody has changed in the database → not in the file, and said so', async () => {
+test('a token changed in the database → not in the file, and reported', async () => {
   const { id } = await desk.json('merchant add Changed --organisation 1 --vault');
   const [one, two] = [newLine(), newLine()];
   await desk.json(desk.importing(await desk.fileOf(one, two), '', id));

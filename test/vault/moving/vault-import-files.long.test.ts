@@ -50,7 +50,7 @@ test('wrong lines → refused by line and field, without a card number; the othe
   for (const secret of [card, wrong]) expect(written).not.toContain(secret.slice(4, 14));
 });
 
-test('CSV with columns of other names, accents left out, bank accounts → imported', async () => {
+test('CSV with columns of other names, characters without accents, bank accounts → imported', async () => {
   const [card, reference] = [newCard(), newName('cus')];
   const path = await desk.encryptedFile(
     [
@@ -74,7 +74,7 @@ test('CSV with columns of other names, accents left out, bank accounts → impor
 
 // catches(import: no file of cards in clear as standard input) processes
 // catches(import: no file of cards in clear)
-test('cards in clear on a disk → refused, whatever leads there; with made-up ones for a test merchant allowed', async () => {
+test('cards in clear on a disk → refused, by any path; made-up ones for a test merchant → allowed', async () => {
   const path = desk.inFolder(newName('clear'));
   const line = newLine();
   await writeFile(path, jsonLines([line]));
@@ -101,7 +101,7 @@ test('cards in clear on a disk → refused, whatever leads there; with made-up o
   });
 });
 
-test('a pipe → taken in clear, and so is the key of an encrypted file', async () => {
+test('a pipe → accepted in clear, and so is the key of an encrypted file', async () => {
   const [piped, encrypted] = [newLine(), newLine()];
   const fromPipe = (words: string, input: string) =>
     runProcess([...wordsOf(words), '--json'], desk.environment, { input });
@@ -117,7 +117,7 @@ test('a pipe → taken in clear, and so is the key of an encrypted file', async 
   expect(await desk.found(encrypted.old_token_id)).toMatchObject({ active: true });
 });
 
-test('a file that is cut short, of another key, of PGP, or without a key → refused with one line', async () => {
+test('a file that is cut short, for another key, of PGP, or without a key → refused with one line', async () => {
   const path = await desk.fileOf(...Array.from({ length: 3 }, () => newLine()));
   const content = await readFile(path);
   const written = async (bytes: string | Uint8Array) => {
@@ -143,7 +143,7 @@ test('a file that is cut short, of another key, of PGP, or without a key → ref
   expect(await desk.imported(path)).toMatchObject({ imported: 3 });
 });
 
-test('a merchant without the vault, suspended, or none → refused', async () => {
+test('a merchant without the vault, a suspended or unknown one → refused', async () => {
   const path = await desk.fileOf(newLine());
   const to = (merchant: number) => desk.importing(path, '', merchant);
   expect(await desk.refusal(to(3))).toBe('merchant 3 does not have the vault product');

@@ -17,7 +17,7 @@ afterAll(async () => {
   await desk.close();
 });
 
-test('JSON lines, encrypted → tokens that pay, found by their old IDs, and the journal says who', async () => {
+test('JSON lines, encrypted → tokens that pay, can be found by their old IDs, and are journalled with the operator', async () => {
   const [one, two] = [newLine(), newLine({ customer_name: 'Grace Hopper', preferred_name: 'Her card' })];
   const mapping = desk.inFolder(newName('mapping'));
   const path = await desk.fileOf(one, two);
@@ -63,7 +63,7 @@ test('the same file again → everything is already there, and nothing is added'
   expect(await gateway.sql('SELECT count(*) FROM token')).toEqual(before);
 });
 
-test('an old ID that comes twice → one token; with another card the second is refused', async () => {
+test('an old ID that appears twice → one token; with another card the second is refused', async () => {
   const one = newLine();
   const path = await desk.fileOf(one, one, { ...one, card_number: newCard() });
   const report = desk.inFolder(newName('report'));
@@ -76,7 +76,7 @@ test('an old ID that comes twice → one token; with another card the second is 
 });
 
 // catches(import: a card that the customer has is no second token)
-test('the same card of the same customer twice → one token, known by both IDs', async () => {
+test('the same card of the same customer twice → one token, found by both IDs', async () => {
   const one = newLine();
   const again = { ...one, old_token_id: newName('card') };
   const later = { ...one, old_token_id: newName('card') };
@@ -92,7 +92,7 @@ test('the same card of the same customer twice → one token, known by both IDs'
   expect(await desk.imported(await desk.fileOf(...others))).toMatchObject({ imported: 2, duplicates: 0 });
 });
 
-test('a file that three import at the same time → each line is one token', async () => {
+test('a file imported three times at once → each line is one token', async () => {
   const all = Array.from({ length: 40 }, () => newLine());
   const path = await desk.fileOf(...all);
   const ended = await Promise.all(
@@ -109,7 +109,7 @@ test('a file that three import at the same time → each line is one token', asy
   expect(stored).toEqual([{ tokens: 40 }]);
 });
 
-test('--dry-run → says what would be, and imports nothing', async () => {
+test('--dry-run → reports what would happen, and imports nothing', async () => {
   const path = await desk.fileOf(newLine(), newLine({ card_number: '4111111111111112' }));
   const before = await gateway.sql('SELECT count(*) FROM token');
   expect(await desk.imported(path, '--dry-run')).toMatchObject({ dry_run: true, imported: 1, refused: 1 });
@@ -117,7 +117,7 @@ test('--dry-run → says what would be, and imports nothing', async () => {
   expect(await desk.imported(path)).toMatchObject({ imported: 1, already_there: 0 });
 });
 
-test('--dry-run → finds what an import of the file would find in the file itself, and in what is there', async () => {
+test('--dry-run → finds the same problems as an import, in the file and with existing tokens', async () => {
   const there = newLine();
   await desk.imported(await desk.fileOf(there));
   const anotherId = (line: Line) => ({ ...line, old_token_id: newName('card') });
@@ -145,7 +145,7 @@ test('--dry-run → finds what an import of the file would find in the file itse
 });
 
 // catches(import: a token that is deleted, or has another card, is not taken for the card that it had)
-test('a token that was deleted → stays gone when its file is imported again; its card may come under another ID', async () => {
+test('a deleted token → stays deleted when its file is imported again; its card may come under another ID', async () => {
   const line = newLine();
   const path = await desk.fileOf(line);
   await desk.imported(path);

@@ -1,4 +1,4 @@
-{{/* What the schema cannot say: values that do not fit each other. */}}
+{{/* Checks that the schema cannot express: values that contradict each other. */}}
 {{- define "tollgate.checks" -}}
 {{- $deadline := get .Values.settings "TOLLGATE_ACQUIRER_DEADLINE_MS" | default 10000 | int -}}
 {{- $needed := add .Values.preStopSeconds (div (add $deadline 999) 1000) 5 1 -}}

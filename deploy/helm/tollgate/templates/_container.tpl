@@ -1,4 +1,4 @@
-{{/* What the gateway and the migration have in common: settings, secrets as files, and what they may do. */}}
+{{/* Shared by the gateway and the migration: settings, secrets as files, and the security context. */}}
 {{- define "tollgate.environment" -}}
 - name: TOLLGATE_ENVIRONMENT
   value: {{ .Values.environment | quote }}
@@ -90,7 +90,7 @@ seccompProfile:
   mountPath: /run/secrets/tollgate
   readOnly: true
 {{- if .Values.tls.secretName }}
-# The whole folder, so that a renewed certificate comes through.
+# The whole folder is mounted, so that a renewed certificate appears.
 - name: tls
   mountPath: /run/secrets/tollgate-tls
   readOnly: true
@@ -105,7 +105,7 @@ seccompProfile:
 - name: secrets
   secret:
     secretName: {{ .Values.secrets.name }}
-    # Readable for the gateway's group, and for nobody else.
+    # Readable by the gateway's group only.
     defaultMode: 0440
 {{- if .Values.tls.secretName }}
 - name: tls
@@ -121,7 +121,7 @@ seccompProfile:
     sizeLimit: 64Mi
 {{- end -}}
 
-{{/* How Kubernetes asks the gateway. */}}
+{{/* How Kubernetes probes the gateway. */}}
 {{- define "tollgate.scheme" -}}
 {{ if .Values.tls.secretName }}HTTPS{{ else }}HTTP{{ end }}
 {{- end -}}

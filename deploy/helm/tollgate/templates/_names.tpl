@@ -1,4 +1,4 @@
-{{/* What the objects are called, and by which labels they are found. */}}
+{{/* The names of the objects, and the labels that select them. */}}
 {{- define "tollgate.name" -}}
 {{- if contains .Chart.Name .Release.Name -}}
 {{- .Release.Name | trunc 53 | trimSuffix "-" -}}
