@@ -153,6 +153,35 @@ test('a superuser’s login → one line that says what to do', async () => {
   expect(lines).toEqual([expect.stringMatching(`^DATABASE_URL: ${login} is a superuser; make a role `)]);
 });
 
+// catches(production: no login that serves or operates owns the tables)
+test('a login that owns the tables → refused for serving and for operating, allowed for migrating', async () => {
+  const own = await testDatabase();
+  const asPlain = Object.assign(new URL(plain), { pathname: new URL(own.url).pathname }).href;
+  const serving = `${login}_serving`;
+  await administer(own.url, `CREATE ROLE ${serving} LOGIN PASSWORD 'plain'`);
+  await administer(own.url, `GRANT pg_read_all_data TO ${serving}`);
+  const asServing = Object.assign(new URL(asPlain), { username: serving }).href;
+  const inDatabase = new Database(own.url, { maxConnections: 1 });
+  await inDatabase.query({ name: '', text: `ALTER TABLE merchant OWNER TO ${login}` });
+
+  const owns = (setting: string, role: string) =>
+    expect.stringMatching(
+      new RegExp(
+        `^${setting}: ${login} owns the tables, .* whose only role is ${role}, and TOLLGATE_MIGRATING_`,
+      ),
+    );
+  expect(await refused({ DATABASE_URL: asPlain })).toEqual([owns('DATABASE_URL', 'tollgate_application')]);
+  const separate = { DATABASE_URL: asServing, TOLLGATE_MIGRATING_DATABASE_URL: asPlain };
+  // Without a login of their own, operators work as the owner.
+  expect(await refused(separate)).toEqual([owns('TOLLGATE_OPERATING_DATABASE_URL', 'tollgate_operator')]);
+  expect(await refused({ ...separate, TOLLGATE_OPERATING_DATABASE_URL: asServing })).toEqual([]);
+
+  await inDatabase.query({ name: '', text: `ALTER TABLE merchant OWNER TO CURRENT_USER` });
+  await inDatabase.close();
+  await own.drop();
+  await administer(database.url, `DROP ROLE ${serving}`);
+});
+
 test('a database with the demo’s user → refused until the user is revoked', async () => {
   const own = await testDatabase();
   const ours = new Database(own.url, { maxConnections: 1 });

@@ -80,32 +80,42 @@ export function problemsOfSettings(
   return rules.filter(([wrong]) => wrong).map(([, line]) => line);
 }
 
-/** For every login, the serving one first. */
+/** For every login, the serving one first. Only migrations need a login that owns the tables. */
 async function problemsOfDatabase(settings: Settings): Promise<string[]> {
   const { databaseUrl } = settings;
   if (databaseUrl === undefined) return [];
-  const [serving = databaseUrl, ...others] = new Set(Object.values(loginsOf(settings, databaseUrl)));
-  const problems = await problemsOfLogin(serving);
-  for (const url of others) problems.push(...(await problemsOfLogin(url)));
+  const { serving, operating, migrating } = loginsOf(settings, databaseUrl);
+  const problems = await problemsOfLogin(serving, 'DATABASE_URL', 'tollgate_application');
+  if (operating !== serving)
+    problems.push(
+      ...(await problemsOfLogin(operating, 'TOLLGATE_OPERATING_DATABASE_URL', 'tollgate_operator')),
+    );
+  if (migrating !== serving && migrating !== operating)
+    problems.push(...(await problemsOfLogin(migrating, 'TOLLGATE_MIGRATING_DATABASE_URL')));
   return [...new Set(problems)];
 }
 
-async function problemsOfLogin(databaseUrl: string): Promise<string[]> {
+/** `role`: the only role that the login should have. Absent: it may own the tables. */
+async function problemsOfLogin(databaseUrl: string, setting: string, role?: string): Promise<string[]> {
   const database = new Database(databaseUrl, { maxConnections: 1 });
   try {
-    const { rows } = await database.query<{ login: string; superuser: boolean }>(LOGIN);
-    const superusers = rows.filter(({ superuser }) => superuser);
-    return [
-      ...superusers.map(
-        ({ login }) =>
-          `DATABASE_URL: ${login} is a superuser; make a role that owns the database and nothing else, and log in as that`,
-      ),
-      ...((await hasDemo(database))
-        ? [
-            `the database has the demo's user, whose secret lies in a file; run \`tollgate user revoke ${DEMO_USERNAME}\``,
-          ]
-        : []),
-    ];
+    const { rows } = await database.query<{ login: string; superuser: boolean; owner: boolean }>(LOGIN);
+    const problems = rows.flatMap(({ login, superuser, owner }) => {
+      if (superuser)
+        return [
+          `${setting}: ${login} is a superuser; make a role that owns the database and nothing else, and log in as that`,
+        ];
+      // guard(production: no login that serves or operates owns the tables): if (!owner || role === undefined) return []; ⇒ return [];
+      if (!owner || role === undefined) return [];
+      return [
+        `${setting}: ${login} owns the tables, and could change the journal and every rule; set it to a login whose only role is ${role}, and TOLLGATE_MIGRATING_DATABASE_URL to ${login}`,
+      ];
+    });
+    if (await hasDemo(database))
+      problems.push(
+        `the database has the demo's user, whose secret lies in a file; run \`tollgate user revoke ${DEMO_USERNAME}\``,
+      );
+    return problems;
   } finally {
     await database.close();
   }
