@@ -34,11 +34,8 @@ CREATE INDEX task_request_by_digest ON task_request (digest);
 CREATE TABLE approval_rules (
   only_one boolean PRIMARY KEY DEFAULT true CONSTRAINT only_one CHECK (only_one),
   above jsonb NOT NULL,
-  kinds text[] NOT NULL,
-  version integer NOT NULL,
-  seal bytea NOT NULL
+  kinds text[] NOT NULL
 );
-CREATE INDEX journal_by_approval_rules ON journal (id) WHERE action = 'approval.rules_set';
 
 DO $$
 BEGIN

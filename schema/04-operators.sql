@@ -169,15 +169,11 @@ CREATE TABLE task_request (
 );
 CREATE INDEX task_request_by_digest ON task_request (digest);
 
--- What needs a second person: one row, once somebody has set it, under a seal.
+-- What needs a second person: one row, once somebody has set it. The journal seals it.
 CREATE TABLE approval_rules (
   only_one boolean PRIMARY KEY DEFAULT true CONSTRAINT only_one CHECK (only_one),
   -- Of each currency, the amount in its smallest unit above which money needs one. A currency that is not named needs one for any amount.
   above jsonb NOT NULL,
   -- Kinds of tasks that need one.
-  kinds text[] NOT NULL,
-  version integer NOT NULL,
-  seal bytea NOT NULL
+  kinds text[] NOT NULL
 );
--- The entry that names the version in force.
-CREATE INDEX journal_by_approval_rules ON journal (id) WHERE action = 'approval.rules_set';

@@ -1,5 +1,11 @@
 // Operators on the console of a test's gateway: each with a session, calling its API as the page does.
-import { type OperatorRow, type SessionStage, sealOfOperator } from '../src/operators/operator.js';
+import { journal } from '../src/journal/journal.js';
+import {
+  journalledOperator,
+  type OperatorRow,
+  type SessionStage,
+  sealOfOperator,
+} from '../src/operators/operator.js';
 import { addOperator, hasOperators } from '../src/operators/operators.js';
 import { LIST_OPERATORS } from '../src/operators/operators.sql.js';
 import { setRules } from '../src/operators/second-person/rules.js';
@@ -7,6 +13,7 @@ import { openSession } from '../src/operators/sessions.js';
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import type { OperatorRole } from '../src/tasks/task.js';
+import { operatorsDatabase } from './cast.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
 import { callOverHttp } from './http-call.js';
 
@@ -75,11 +82,11 @@ let count = 0;
 
 /** Voids, refunds and completions in AUD above it need a second person. */
 export async function moneyNeedsApproval(
-  { databaseUrl, credentialKey }: Pick<TestGateway, 'databaseUrl' | 'credentialKey'>,
+  gateway: Pick<TestGateway, 'databaseUrl' | 'dataDir'>,
   aboveCents: number,
 ): Promise<void> {
-  const database = new Database(databaseUrl, { maxConnections: 1 });
-  await setRules(database, 'operator:test', credentialKey, {
+  const database = operatorsDatabase(gateway);
+  await setRules(database, 'operator:test', {
     above: [{ currency: 'AUD', cents: aboveCents }],
   }).finally(() => database.close());
 }
@@ -89,9 +96,11 @@ export async function knownForLong(database: Database, key: CredentialKey): Prom
   const { rows } = await database.query<OperatorRow>(LIST_OPERATORS);
   for (const row of rows.filter(({ history }) => history.length > 0)) {
     const history = row.history.map((each) => ({ ...each, atMs: each.atMs - 8 * 86_400_000 }));
-    const values = [row.name, JSON.stringify(history), sealOfOperator(key, { ...row, history })];
+    const seal = sealOfOperator(key, { ...row, history });
     const text = 'UPDATE operator SET history = $2, seal = $3 WHERE name = $1';
-    await database.query({ name: '', text }, values);
+    await database.query({ name: '', text }, [row.name, JSON.stringify(history), seal]);
+    const entry = { actor: 'operator:test', action: 'operator.changed', detail: row.name } as const;
+    await journal(database, entry, journalledOperator({ name: row.name, seal }));
   }
 }
 
@@ -103,11 +112,11 @@ export function operatorToken(database: Database, key: CredentialKey, operator: 
 
 /** The same for an operator of a gateway. */
 export async function tokenFor(
-  { databaseUrl, credentialKey }: Pick<TestGateway, 'databaseUrl' | 'credentialKey'>,
+  gateway: Pick<TestGateway, 'databaseUrl' | 'dataDir' | 'credentialKey'>,
   operator: string,
 ): Promise<string> {
-  const database = new Database(databaseUrl, { maxConnections: 1 });
-  return operatorToken(database, credentialKey, operator).finally(() => database.close());
+  const database = operatorsDatabase(gateway);
+  return operatorToken(database, gateway.credentialKey, operator).finally(() => database.close());
 }
 
 /** A new operator who is signed in, as after a sign-in by passkey a moment ago. */

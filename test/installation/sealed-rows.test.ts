@@ -198,7 +198,7 @@ describe('what an attacker writes with the login of operators', () => {
       const putBack = await restored(table, `${column} = 2`);
       await expect(as('tollgate_application', change)).rejects.toMatchObject({ code: '42501' });
       await as('tollgate_operator', change);
-      await expect.poll(async () => (await gateway.api.purchase({ merchant: 2 })).status, SOON).toBe(403);
+      await expect.poll(async () => (await gateway.api.purchase({ merchant: 2 })).status, SOON).toBe(503);
       expect(await problems()).toEqual({ 'merchant/2': 'changed' });
       await putBack();
       await expect.poll(async () => (await gateway.api.purchase({ merchant: 2 })).status, SOON).toBe(201);

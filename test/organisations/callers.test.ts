@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Callers } from '../../src/organisations/users/callers.js';
 import { addUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Answer, client } from '../../testkit/client.js';
 import { expectEach } from '../../testkit/each-case.js';
@@ -284,7 +284,7 @@ describe('transactions of merchants that the user may not use', () => {
 });
 
 test('a user that calls → the day of its last use is stored once, by the login that serves; one that only tries has none', async () => {
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   const callers = new Callers(database, gateway.credentialKey, SILENT);
   const { username, password } = gateway.colleague;
   const shown = { username, secret: password, certificate: undefined };

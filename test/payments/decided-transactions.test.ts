@@ -21,7 +21,7 @@ beforeAll(async () => {
     acquirers: [acquirer, other],
     settings: { RESOLVER_FIRST_PAUSE_MS: '3600000', RESOLVER_LONGEST_PAUSE_MS: '3600000' },
   });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
 

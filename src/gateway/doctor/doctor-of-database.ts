@@ -136,7 +136,7 @@ async function examineOperators(database: Database, provider: KeyProvider): Prom
       `somebody has changed ${broken.join(', ')} in the database`,
       'run `tollgate operator remove` for each; find out who writes to the database',
     );
-  if (!(await readRules(database, key)).sealed)
+  if (!(await readRules(database)).sealed)
     return failure(
       OPERATORS,
       'somebody has changed the rules of approvals in the database: everything needs a second person',

@@ -1,11 +1,11 @@
+import { newestSeal } from '../../journal/seals.js';
 import type { Statement } from '../../postgres/database.js';
 
-/** The rules, and the version that the journal names last. */
+/** The rules, and their newest seal in the journal. */
 export const FIND_RULES: Statement = {
   name: '',
   text: `
-    SELECT rules.above, rules.kinds, rules.version, rules.seal,
-      (SELECT detail FROM journal WHERE action = 'approval.rules_set' ORDER BY id DESC LIMIT 1) AS journalled
+    SELECT rules.above, rules.kinds, ${newestSeal("'approval/rules'")} AS newest
     FROM (SELECT) AS one LEFT JOIN approval_rules AS rules ON true`,
 };
 
@@ -18,6 +18,6 @@ export const LOCK_RULES: Statement = {
 export const STORE_RULES: Statement = {
   name: '',
   text: `
-    INSERT INTO approval_rules (above, kinds, version, seal) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (only_one) DO UPDATE SET above = excluded.above, kinds = excluded.kinds, version = excluded.version, seal = excluded.seal`,
+    INSERT INTO approval_rules (above, kinds) VALUES ($1, $2)
+    ON CONFLICT (only_one) DO UPDATE SET above = excluded.above, kinds = excluded.kinds`,
 };

@@ -1,7 +1,7 @@
-// The rules of approvals: what needs a second person in this installation, on the console and on the command line alike. They are sealed,
-// and in force only at the version that the journal names last. Rules that somebody changed in the database let nothing pass by itself.
+// The rules of approvals: what needs a second person in this installation, on the console and on the command line alike. The journal seals
+// them. If somebody changes them in the database, everything needs a second person.
 import { journal } from '../../journal/journal.js';
-import { type CredentialKey, sameBytes } from '../../organisations/users/credentials.js';
+import { fitNow, type SealedRow } from '../../journal/seals.js';
 import type { Queryable } from '../../postgres/database.js';
 import { type Kind, several } from '../../tasks/kinds.js';
 import {
@@ -31,27 +31,37 @@ export interface ApprovalRules {
   readonly sealed: boolean;
 }
 
-interface RulesRow extends Pick<ApprovalRules, 'above'> {
-  readonly kinds: SecondPersonFor[];
-  readonly version: number;
-  readonly seal: Buffer;
-  readonly journalled: string | null;
-}
-
-type NoRules = { readonly version: null; readonly journalled: string | null };
+type RulesRow =
+  | {
+      readonly above: ApprovalRules['above'];
+      readonly kinds: SecondPersonFor[];
+      readonly newest: Buffer | null;
+    }
+  | { readonly above: null; readonly kinds: null; readonly newest: Buffer | null };
 
 /** Until somebody sets others. */
 const AT_FIRST = { above: [], kinds: [...SECOND_PERSON_FOR], version: 0, sealed: true } as const;
-/** What is not as it was set counts for nothing, and the strictest is in force. */
+/** Rules that are not as they were sealed count for nothing, and the strictest are in force. */
 const STRICTEST = { ...AT_FIRST, above: [{ currency: 'AUD', cents: 0 }], sealed: false } as const;
 
-export async function readRules(database: Queryable, key: CredentialKey): Promise<ApprovalRules> {
-  const [row] = (await database.query<RulesRow | NoRules>(FIND_RULES)).rows as [RulesRow | NoRules];
-  if (row.version === null) return row.journalled === null ? AT_FIRST : STRICTEST;
-  const { above, kinds, version, seal, journalled } = row;
-  // guard(second person: earlier rules do not come back): journalled?.startsWith(`version ${version}:`) === true && ⇒
-  const isInForce = journalled?.startsWith(`version ${version}:`) === true && isSealed(key, row, seal);
-  return isInForce ? { above, kinds, version, sealed: true } : STRICTEST;
+export async function readRules(database: Queryable): Promise<ApprovalRules> {
+  const [row] = (await database.query<RulesRow>(FIND_RULES)).rows as [RulesRow];
+  const { above, kinds, newest } = row;
+  const fit = await fitNow(database, {
+    ...sealedRules(above === null ? null : { above, kinds }),
+    newest,
+  });
+  // guard(second person: earlier rules do not come back): fit.kind === 'misfit' ⇒ fit.version < 0
+  if (fit.kind === 'misfit') return STRICTEST;
+  return above === null ? AT_FIRST : { above, kinds, version: fit.version, sealed: true };
+}
+
+/** For the journal. */
+function sealedRules(rules: Pick<ApprovalRules, 'above' | 'kinds'> | null): SealedRow {
+  if (rules === null) return { subject: 'approval/rules', state: null };
+  // In an order of their own: the database keeps members of JSON in another, and may hold anything.
+  const limits = Array.isArray(rules.above) && rules.above.map((each) => [each?.currency, each?.cents]);
+  return { subject: 'approval/rules', state: [limits, rules.kinds] };
 }
 
 /** Whether so much money needs a second person. */
@@ -84,8 +94,8 @@ function after(before: ApprovalRules, { above, kinds }: NewRules): Pick<Approval
 }
 
 /** Whether something needed a second person before, and would not any more. */
-export async function loosens(database: Queryable, key: CredentialKey, wish: NewRules): Promise<boolean> {
-  const before = await readRules(database, key);
+export async function loosens(database: Queryable, wish: NewRules): Promise<boolean> {
+  const before = await readRules(database);
   const { above, kinds } = after(before, wish);
   if (!before.sealed || before.kinds.some((kind) => !kinds.includes(kind))) return true;
   const isLimited = before.above.length > 0;
@@ -94,37 +104,21 @@ export async function loosens(database: Queryable, key: CredentialKey, wish: New
   return isLimited && above.some(({ currency, cents }) => cents > (limitOf(before.above, currency) ?? 0));
 }
 
-export async function setRules(
-  database: Queryable,
-  actor: string,
-  key: CredentialKey,
-  wish: NewRules,
-): Promise<ApprovalRules> {
+export async function setRules(database: Queryable, actor: string, wish: NewRules): Promise<ApprovalRules> {
   const currencies = (wish.above ?? []).map(({ currency }) => currency);
   if (new Set(currencies).size < currencies.length) refuse('approval_rules_contradict');
   return database.transaction(async (connection) => {
     await connection.query(LOCK_RULES);
-    const before = await readRules(connection, key);
-    const [row] = (await connection.query<RulesRow | NoRules>(FIND_RULES)).rows;
-    // Greater than all there were: also where earlier rules were put back.
-    const journalled = Number(/^version (\d+):/.exec(row?.journalled ?? '')?.[1] ?? 0);
-    const rules = { ...after(before, wish), version: Math.max(row?.version ?? 0, journalled) + 1 };
-    const { above, kinds, version } = rules;
-    await connection.query(STORE_RULES, [JSON.stringify(above), kinds, version, sealOf(key, rules)]);
-    const detail = `version ${version}: ${inWords(rules)}`;
-    await journal(connection, { actor, action: 'approval.rules_set', detail });
-    return { ...rules, sealed: true };
+    const before = await readRules(connection);
+    const rules = after(before, wish);
+    await connection.query(STORE_RULES, [JSON.stringify(rules.above), rules.kinds]);
+    await journal(
+      connection,
+      { actor, action: 'approval.rules_set', detail: inWords(rules) },
+      sealedRules(rules),
+    );
+    return { ...rules, version: before.version + 1, sealed: true };
   });
-}
-
-function sealOf(key: CredentialKey, { above, kinds, version }: Omit<ApprovalRules, 'sealed'>): Buffer {
-  // In an order of their own: the database keeps members of JSON in another.
-  const limits = above.map(({ currency, cents }) => [currency, cents]);
-  return key.macOf(['tollgate rules of approvals', limits, kinds, version]);
-}
-
-function isSealed(key: CredentialKey, rules: Omit<ApprovalRules, 'sealed'>, seal: Buffer): boolean {
-  return sameBytes(sealOf(key, rules), seal);
 }
 
 function inWords({ above, kinds }: Pick<ApprovalRules, 'above' | 'kinds'>): string {
@@ -161,8 +155,6 @@ const KINDS: Kind<(SecondPersonFor | 'nothing')[]> = {
 };
 const KNOWN = [...SECOND_PERSON_FOR, 'nothing'] as const;
 
-type WithKey = Doing<{ key(): Promise<CredentialKey> }>;
-
 export const RULES_SEEN = task({
   name: 'approval rules',
   help: 'show what needs a second person in this installation',
@@ -170,7 +162,7 @@ export const RULES_SEEN = task({
   scope: 'nobody',
   route: 'GET /approval-rules',
   input: {},
-  run: async ({ database, means }: WithKey) => readRules(database, await means.key()),
+  run: async ({ database }: Doing) => readRules(database),
   says: (rules) =>
     rules.sealed
       ? `${sentence(inWords(rules))}.`
@@ -186,7 +178,7 @@ export const RULES_SET = task({
   fresh: true,
   secondPerson: {
     for: 'rules',
-    when: async ({ database, means }: WithKey, wish: NewRules) => loosens(database, await means.key(), wish),
+    when: async ({ database }: Doing, wish: NewRules) => loosens(database, wish),
   },
   input: {
     above: nullable(
@@ -201,8 +193,7 @@ export const RULES_SET = task({
       `${SECOND_PERSON_FOR.join(', ')}, with commas between; or nothing`,
     ),
   },
-  run: async ({ database, actor, means }: WithKey, wish) =>
-    setRules(database, actor, await means.key(), wish),
+  run: async ({ database, actor }: Doing, wish) => setRules(database, actor, wish),
   says: (rules: ApprovalRules) => `${sentence(inWords(rules))}.`,
 });
 

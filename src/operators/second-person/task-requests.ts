@@ -97,8 +97,7 @@ export async function runTask<Means extends WithKey>(
   if (secondPerson === undefined || !(await hasOperators(doing.database))) return task.run(doing, given);
   const key = await doing.means.key();
   const isNeeded =
-    (secondPerson.for === 'rules' ||
-      (await readRules(doing.database, key)).kinds.includes(secondPerson.for)) &&
+    (secondPerson.for === 'rules' || (await readRules(doing.database)).kinds.includes(secondPerson.for)) &&
     (secondPerson.when === undefined || (await secondPerson.when(doing, given)));
   if (!isNeeded) return task.run(doing, given);
   const request = await useApproval(task, doing, key, given);

@@ -26,6 +26,8 @@ export interface Merchant {
   readonly routes?: RoutesSeal | undefined;
   /** Nothing is created or changed for it. */
   readonly suspended: boolean;
+  /** Somebody has changed its row in the database: nothing is created or changed for it until it was put right. */
+  readonly altered: boolean;
   readonly plugins: PluginSettings;
 }
 
@@ -217,8 +219,8 @@ export class Callers {
     }
     const merchants = new Map<number, Merchant>();
     for (const row of rows) {
-      const merchant = await usableMerchant(this.database, row);
-      if (merchant !== undefined) merchants.set(merchant.id, merchant);
+      const merchant = await merchantAsSealed(this.database, row);
+      merchants.set(merchant.id, merchant);
     }
     const known = this.#users.get(username);
     const { organisationId, assignedMerchantId, userId, permissions, fromAddresses, version } = first;
@@ -269,14 +271,16 @@ export interface MerchantRow extends SealedMerchant {
   readonly newestOfRoutes: Buffer | null;
 }
 
-/** Undefined if it is not as it was sealed: nobody acts for it then. */
-export async function usableMerchant(database: Queryable, row: MerchantRow): Promise<Merchant | undefined> {
+/**
+ * What was processed for a merchant is found even if its row is not as it was sealed: a shop that does not find a payment pays again.
+ */
+export async function merchantAsSealed(database: Queryable, row: MerchantRow): Promise<Merchant> {
   const fit = await fitNow(database, rowOfMerchant(row));
-  // guard(directions: nobody acts for a merchant that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.version < 0
-  if (fit.kind === 'misfit') return undefined;
   const { id, vault, preauthorisationDays, cardDays, mode, acquirer, suspended, plugins } = row;
   const routes = await sealToRead(database, `routes/${id}`, row.newestOfRoutes);
-  return { id, vault, preauthorisationDays, cardDays, mode, acquirer, routes, suspended, plugins };
+  // guard(directions: nobody acts for a merchant that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.version < 0
+  const altered = fit.kind === 'misfit';
+  return { id, vault, preauthorisationDays, cardDays, mode, acquirer, routes, suspended, altered, plugins };
 }
 
 function today(): string {
@@ -307,6 +311,8 @@ export function permittedMerchant(caller: Caller, merchantId: number): Merchant 
 /** The same, for what creates or changes something: not for one that is suspended. */
 export function actingMerchant(caller: Caller, merchantId: number): Merchant {
   const merchant = permittedMerchant(caller, merchantId);
+  // First: whoever has changed the row may have written that it is suspended.
+  if (merchant.altered) throw fault('not_processed');
   // guard(merchants: nothing is created for one that is suspended): if (merchant.suspended) throw fault('merchant_suspended', 'merchant'); ⇒
   if (merchant.suspended) throw fault('merchant_suspended', 'merchant');
   return merchant;

@@ -11,7 +11,7 @@ import { Acquaintance } from '../../operators/second-person/independence.js';
 import { needsApproval, readRules } from '../../operators/second-person/rules.js';
 import { ALONE_MS, WAITING_MS } from '../../operators/second-person/task-requests.js';
 import { databaseTime } from '../../operators/sessions.js';
-import { type Caller, type MerchantRow, usableMerchant } from '../../organisations/users/callers.js';
+import { type Caller, type MerchantRow, merchantAsSealed } from '../../organisations/users/callers.js';
 import { FIND_MERCHANT } from '../../organisations/users/callers.sql.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
 import { bitsOf, PERMISSIONS } from '../../organisations/users/permissions.js';
@@ -176,7 +176,7 @@ async function storeRequest(
     ]);
     // guard(four eyes: what the same operator asks for counts together): ( ⇒ 0 * (
     const togetherCents = amountCents + (rows[0]?.cents ?? 0);
-    const waits = needsApproval(await readRules(connection, key), currency, togetherCents);
+    const waits = needsApproval(await readRules(connection), currency, togetherCents);
     const nowMs = await databaseTime(connection);
     const needed = { role: 'operator', organisation: organisationId } as const;
     const isAlone = waits && !(await Acquaintance.of(connection, key)).hasAnother(operator, needed);
@@ -281,7 +281,7 @@ export async function callerOf(
 ): Promise<Caller> {
   const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [operatorIn(operator)]);
   const { rows: found } = await database.query<MerchantRow>(FIND_MERCHANT, [organisationId, merchantId]);
-  const merchant = found[0] && (await usableMerchant(database, found[0]));
+  const merchant = found[0] && (await merchantAsSealed(database, found[0]));
   return {
     username: operator,
     // Users have positive numbers. An account of the system has none: the journal names it.
