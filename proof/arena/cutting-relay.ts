@@ -19,12 +19,16 @@ const PLACES = ['before', 'inside', 'after'] as const;
 type Place = (typeof PLACES)[number];
 
 const HEADER_BYTES = 2;
-/** For so long a strike waits for a type that was struck less than others, before it takes one that was struck once more. */
-const PATIENCE_MS = 1_000;
+/**
+ * So many messages a strike lets pass for a type that was struck less than others, before it takes one that was struck once more. Counted
+ * in messages, because on a slow machine rare types come late.
+ */
+const PATIENCE_MESSAGES = 4;
 
 interface Strike {
   readonly victim: Victim;
-  readonly sinceMs: number;
+  /** Messages that it might have struck at. */
+  seen: number;
   /** Whether it may strike on a connection of the gateway with this port. */
   readonly isMeant: (gatewayPort: number) => boolean;
   readonly strike: () => void;
@@ -53,11 +57,11 @@ export class CuttingRelay {
   private constructor(
     private readonly hostPort: number,
     private readonly random: Chance,
-    private readonly patienceMs: number,
+    private readonly patience: number,
   ) {}
 
-  static async open(hostPort: number, random: Chance, patienceMs = PATIENCE_MS): Promise<CuttingRelay> {
-    const relay = new CuttingRelay(hostPort, random, patienceMs);
+  static async open(hostPort: number, random: Chance, patience = PATIENCE_MESSAGES): Promise<CuttingRelay> {
+    const relay = new CuttingRelay(hostPort, random, patience);
     await relay.listen();
     return relay;
   }
@@ -90,7 +94,7 @@ export class CuttingRelay {
     });
     const planned: Strike = {
       victim,
-      sinceMs: performance.now(),
+      seen: 0,
       isMeant: gatewayPid === undefined ? () => true : this.#ownedBy(gatewayPid),
       strike,
       struck,
@@ -171,7 +175,9 @@ export class CuttingRelay {
     const type = message.toString('hex', HEADER_BYTES, HEADER_BYTES + 2);
     for (const planned of this.#strikes) {
       const { victim, isMeant, strike, struck } = planned;
-      if (!this.#isDue(planned, type) || !isMeant(gatewayPort)) continue;
+      if (!isMeant(gatewayPort)) continue;
+      planned.seen += 1;
+      if (!this.#isDue(planned, type)) continue;
       const place = PLACES[this.timesOf(victim, type) % PLACES.length] as Place;
       const name = `${victim} ${type} ${place}`;
       this.#done.set(name, (this.#done.get(name) ?? 0) + 1);
@@ -184,11 +190,11 @@ export class CuttingRelay {
     return undefined;
   }
 
-  /** The longer it waits, the less it minds that the type was struck before. */
-  #isDue({ victim, sinceMs }: Strike, type: string): boolean {
+  /** The more it has let pass, the less it minds that the type was struck before. */
+  #isDue({ victim, seen }: Strike, type: string): boolean {
     if (!MESSAGE_TYPES.some((each) => each === type)) return false;
     const least = Math.min(...MESSAGE_TYPES.map((each) => this.timesOf(victim, each)));
-    return this.timesOf(victim, type) - least <= (performance.now() - sinceMs) / this.patienceMs;
+    return this.timesOf(victim, type) - least <= seen / this.patience;
   }
 }
 

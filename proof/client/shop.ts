@@ -1,7 +1,7 @@
 // Shops as processes of their own: each is killed now and then and started again on its books, until all its orders have an outcome;
 // then the next one opens.
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -76,6 +76,13 @@ export class Shift {
     return [...orders.values()];
   }
 
+  async bookedBytes(): Promise<number> {
+    return stat(this.books).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  }
+
   /** How many orders it should have in the end. */
   get due(): number {
     return Number(this.environment.SHOP_ORDERS);
@@ -123,10 +130,14 @@ export function shiftsOf({ command, random, open, isOver }: ShiftsOptions) {
   async function seeThrough(shift: Shift): Promise<void> {
     const environment = { ...command.environment, ...shift.environment, SHOP_BOOKS: shift.books };
     let inPeaceSinceMs: number | undefined;
+    // A shop asks for everything it has left open before it places it again. On a slow machine that may take longer than a life, so one
+    // that came to nothing is followed by a longer one.
+    let longer = 1;
     for (;;) {
       if (isOver()) inPeaceSinceMs ??= performance.now();
+      const bookedBytes = await shift.bookedBytes();
       const process = start(command.args, environment, { command: command.command, keep: 'the end' });
-      const lifeMs = isOver() ? PEACE_MS : random.between(LIFE_MS.least, LIFE_MS.most);
+      const lifeMs = isOver() ? PEACE_MS : longer * random.between(LIFE_MS.least, LIFE_MS.most);
       const waiting = new AbortController();
       const killed = sleep(lifeMs, true, { signal: waiting.signal }).catch(() => false);
       const isDue = await Promise.race([process.ended.then(() => false), killed]);
@@ -134,6 +145,7 @@ export function shiftsOf({ command, random, open, isOver }: ShiftsOptions) {
       if (isDue && process.kill('SIGKILL')) shifts.kills += 1;
       const { code, signal } = await process.ended;
       if (code === 0) return check(shift);
+      longer = (await shift.bookedBytes()) === bookedBytes ? 2 * longer : 1;
       if (signal !== 'SIGKILL')
         complaints.push(`${shift.books} ended with ${signal ?? code}: ${process.output()}`);
       else if (inPeaceSinceMs !== undefined && performance.now() - inPeaceSinceMs > PEACE_MS) {

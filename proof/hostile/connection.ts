@@ -105,9 +105,9 @@ export class Kept {
 }
 
 /**
- * Sends the parts with pauses between them, and returns all that came back until the gateway closed; `closed` is false
- * if it never did. When nothing has come for a moment it says that no more will be sent, unless told to `hold` the
- * connection; with `reset` it hangs up at once.
+ * Sends the parts with pauses between them, and returns all that came back until the gateway closed; `closed` is false if it had said
+ * nothing for long and had not closed. A slow machine takes its time for a thousand answers. When nothing has come for a moment it says
+ * that no more will be sent, unless told to `hold` the connection; with `reset` it hangs up at once.
  */
 export function exchange(
   port: number,
@@ -128,6 +128,7 @@ export function exchange(
     };
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
+      timer.refresh();
       if (quiet) waitForQuiet();
     });
     socket.on('error', () => {});

@@ -8,7 +8,7 @@ import {
   REFUSED,
   type RequestParts,
 } from './case.js';
-import type { Operation } from './document.js';
+import type { Operation, Schema } from './document.js';
 import type { HostileGateway } from './gateway.js';
 import { matching } from './patterns.js';
 import type { Proper } from './proper.js';
@@ -88,9 +88,7 @@ export function ofParameters(
     }
     if (schema.type === 'integer') {
       const outside = where === 'query' ? ['', String((schema.maximum ?? 0) + 1)] : [];
-      const wrong = [...NO_IDS, ...outside].filter(
-        (text) => where === 'path' || !(text === '0' && schema.minimum === 0),
-      );
+      const wrong = [...NO_IDS, ...outside].filter((text) => where === 'path' || !isWithin(text, schema));
       for (const text of wrong) add(text.slice(0, 20), () => [text], REFUSED(at));
       for (const text of BAD_PERCENTS)
         add(text, () => [text], where === 'path' ? REFUSED('', 400) : REFUSED(at));
@@ -109,7 +107,7 @@ export function ofParameters(
       });
       for (const text of BAD_PERCENTS) add(`with ${text}`, () => [text], ANYTHING);
       // A cursor is made by the gateway alone.
-      if (name !== 'after')
+      if (where === 'query' && name !== 'after')
         add('as a map', () => [`${encodeURIComponent(proper.value(schema))}&${name}[a]=1`], ACCEPTED);
       if (name === 'after')
         add(
@@ -254,6 +252,11 @@ export function ofCredentials(
       return REFUSED('header/Authorization', 401);
     }),
   );
+}
+
+/** What is an identifier too large may be a proper amount. */
+function isWithin(text: string, { minimum = -Infinity, maximum = Infinity }: Schema): boolean {
+  return /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum;
 }
 
 /** As `String.prototype.toWellFormed`, which the types of ES2023 do not know. */

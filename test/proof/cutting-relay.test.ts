@@ -86,6 +86,29 @@ test('cut at an answer → the request has arrived whole', async () => {
   expect([heard.at(-1)?.length, again.got.length]).toEqual([8, 0]);
 });
 
+test('every type that comes was struck more often than others → a strike lets as many messages pass as it has patience for', async () => {
+  await relay.stopListening();
+  relay = await CuttingRelay.open(port, new Chance(1), 5);
+  for (const type of ['0200', '0210']) {
+    const struck = relay.strikeAt('connection', { until: NEVER });
+    const { socket, closed } = await connected();
+    socket.write(message('0200'));
+    await struck;
+    await closed;
+    expect(relay.inWords('connection')).toContain(`${type} 1/0/0`);
+  }
+  const third = relay.strikeAt('connection', { until: NEVER });
+  const { socket, closed, got } = await connected();
+  for (const answered of [1, 2]) {
+    socket.write(message('0200'));
+    await expect.poll(() => Buffer.concat(got).length, PATIENTLY).toBe(answered * MESSAGE_BYTES);
+  }
+  socket.write(message('0200'));
+  await third;
+  await closed;
+  expect(relay.inWords('connection')).toContain('0200 1/1/0, 0210 1/0/0');
+});
+
 test('aimed at a gateway without a connection here, or too late → nothing is cut', async () => {
   let end = () => {};
   const until = new Promise<void>((resolve) => {
