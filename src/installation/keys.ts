@@ -262,6 +262,9 @@ export const KEYS = {
       help: 'seal a row as it is, once you have put right what somebody has changed in the database',
       role: 'administrator',
       scope: 'installation',
+      fresh: true,
+      // Whoever seals a row says that it is right: a link, a bank, what gives rights.
+      secondPerson: { for: 'keys' },
       input: {
         subject: needed(TEXT, '<subject>', 'as `keys verify` calls it, such as merchant/17 or acquirer/visa'),
       },

@@ -94,19 +94,10 @@ export class EntrySigner {
     // guard(journal: the mark of an entry is for what it says): , detail, address ⇒
     const { organisationId, actor, action, customerId, tokenId, audit, correlationId, detail, address } =
       entry;
-    // guard(journal: the mark of an entry is for what it says): , detail, address ⇒
-    const parts: unknown[] = [
-      organisationId,
-      actor,
-      action,
-      customerId,
-      tokenId,
-      audit,
-      correlationId,
-      detail,
-      address,
-    ];
     const { subject, subjectVersion, seal } = entry;
+    const says = [organisationId, actor, action, customerId, tokenId, audit, correlationId];
+    // guard(journal: the mark of an entry is for what it says): , detail, address ⇒
+    const parts: unknown[] = [...says, detail, address];
     if (subject != null) parts.push(subject, subjectVersion ?? undefined, seal?.toString('hex'));
     // JSON writes undefined as null, so an absent field and a NULL from the database give the same MAC.
     return createHmac('sha256', this.key).update(nonce).update(JSON.stringify(parts)).digest();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { examine } from '../../src/gateway/doctor/doctor.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
-import { signedIn } from '../../testkit/console.js';
+import { signedIn, tokenFor } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { type SignInDesk, signInDesk } from '../../testkit/sign-in-desk.js';
 
@@ -15,11 +15,12 @@ let first: Commands;
 beforeAll(async () => {
   gateway = await testGateway();
   desk = await signInDesk(gateway);
+  const token = await tokenFor(gateway, 'first');
   first = commands((line) =>
     runHere(wordsOf(line), {
       DATABASE_URL: gateway.databaseUrl,
       TOLLGATE_DATA_DIR: gateway.dataDir,
-      TOLLGATE_OPERATOR: 'first',
+      TOLLGATE_OPERATOR_TOKEN: token,
     }),
   );
   await desk.withPasskey('ada');

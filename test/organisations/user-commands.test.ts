@@ -53,6 +53,7 @@ test('user add → prints its name, its secret and its permissions; list → the
     expires: null,
     previous_secret_until: null,
     client_certificates: [],
+    last_used: null,
     revoked: false,
     sealed: true,
   };
@@ -62,7 +63,7 @@ test('user add → prints its name, its secret and its permissions; list → the
   expect(await json('user list')).toContainEqual(added);
   const table = await text('user list');
   expect(table).toMatch(
-    /^username +organisation +merchant +grants +allow +from_addresses +expires +previous_secret_until +client_certificates +revoked +sealed\n/,
+    /^username +organisation +merchant +grants +allow +from_addresses +expires +previous_secret_until +client_certificates +last_used +revoked +sealed\n/,
   );
   expect(table).toMatch(
     new RegExp(

@@ -18,7 +18,7 @@ let operator: Operator;
 let keys: DataKeys;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer] });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 1`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 1`);
   operator = await operatorOf(gateway);
   keys = new DataKeys(operator.database, operator.provider);
   const journal = await makeInstallationKey(operator.database, operator.provider, 'journal');
