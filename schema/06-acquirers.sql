@@ -113,6 +113,15 @@ CREATE TABLE stan_counter (
   lineage text NOT NULL DEFAULT database_lineage()
 );
 
+-- A STAN that was leased is not leased again that day: a reversal under it could hit another payment.
+CREATE FUNCTION stan_counter_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'a counter of STANs is not set back' USING ERRCODE = 'check_violation', CONSTRAINT = 'stan_counter_is_kept';
+END $$;
+CREATE TRIGGER stan_counter_is_kept BEFORE UPDATE ON stan_counter
+  -- guard(schema: a counter of STANs is not set back): FOR EACH ROW WHEN (NEW.leased < OLD.leased) ⇒ FOR EACH ROW WHEN (false)
+  FOR EACH ROW WHEN (NEW.leased < OLD.leased) EXECUTE FUNCTION stan_counter_is_kept();
+
 -- Which of them were leased lately, and when. A process uses its lease for an hour at most.
 CREATE TABLE stan_lease (
   terminal text NOT NULL,

@@ -23,6 +23,7 @@ BEGIN
   -- guard(schema: the gateway may not change the journal): journal FROM tollgate_application, ⇒ journal FROM
   -- guard(roles: operators do not change the journal): journal FROM tollgate_application, tollgate_operator ⇒ journal FROM tollgate_application
   REVOKE UPDATE, DELETE ON journal FROM tollgate_application, tollgate_operator;
+  REVOKE DELETE ON stan_counter FROM tollgate_application, tollgate_operator;
   -- guard(roles: operators remove no token): token, operator_request ⇒ operator_request
   REVOKE DELETE ON token, operator_request, settlement_difference, former_token_id FROM tollgate_application, tollgate_operator;
   REVOKE UPDATE, DELETE ON settlement_entry FROM tollgate_application;
