@@ -30,9 +30,6 @@ CREATE TABLE merchant (
   category_code text CHECK (category_code ~ '^[0-9]{4}$'),
   -- For how many days what was paid by card can be refunded, and the card is kept for that.
   card_days integer NOT NULL DEFAULT 120 CHECK (card_days BETWEEN 1 AND 3650),
-  -- When its routes were changed, in microseconds; empty where it has none. A process that knows another version reads them anew. It is no
-  -- sequence: after a failover that has lost something, that could give a number again.
-  routes_version bigint,
   -- While it is suspended nothing is created or changed for it. It can be looked up as before.
   suspended_at timestamptz,
   UNIQUE (organisation_id, id),
@@ -108,6 +105,8 @@ CREATE TABLE gateway_user (
   version integer NOT NULL DEFAULT 0,
   -- An HMAC of all of this and of its grants. A row that is not as it was sealed is nobody's.
   seal bytea,
+  -- The last day on which it called, for reviews of access. Not covered by the seal: processes write it while they serve.
+  used_on date,
   -- guard(schema: a user of a merchant of another organisation): UNIQUE (organisation_id, username), ⏎ FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id) ⇒ UNIQUE (organisation_id, username), ⏎ FOREIGN KEY (merchant_id) REFERENCES merchant (id)
   UNIQUE (organisation_id, username),
   FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id),

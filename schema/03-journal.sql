@@ -18,8 +18,17 @@ CREATE TABLE journal (
   address text,
   -- An HMAC by whoever wrote the entry, under a key that is not in the database, behind a number that is used once.
   mark bytea,
-  PRIMARY KEY (id)
+  -- Of a row that directs cards or money, or gives rights: which, such as `merchant/17`, its version, and the seal of what it says from
+  -- then on. A row that does not fit the newest of its seals is not used.
+  subject text,
+  subject_version integer,
+  seal bytea,
+  PRIMARY KEY (id),
+  CONSTRAINT seal_is_whole CHECK (num_nonnulls(subject, subject_version, seal) IN (0, 3)),
+  -- Nobody who verifies the journal looks below its first entry.
+  CONSTRAINT id_was_handed_out CHECK (id > 0)
 );
+CREATE INDEX journal_of_seals ON journal (subject, subject_version DESC) INCLUDE (seal) WHERE subject IS NOT NULL;
 CREATE INDEX journal_of_token ON journal (organisation_id, token_id) WHERE token_id IS NOT NULL;
 -- By these a payment with a token, and whoever opens a data key, ask the journal whether the token or the key is gone, or its seal was
 -- replaced.
@@ -32,6 +41,10 @@ CREATE INDEX journal_of_transaction ON journal (organisation_id, audit, id)
   WHERE audit IS NOT NULL AND action <> 'token.opened';
 CREATE INDEX journal_of_customer ON journal (organisation_id, customer_id, id)
   WHERE customer_id IS NOT NULL AND action <> 'token.opened';
+-- That what was there before has been sealed: looked for among all entries of the journal.
+CREATE INDEX journal_of_sealing ON journal (id) WHERE action = 'transactions.sealed';
+-- Who was given access, when and by whom, and when access was last reviewed.
+CREATE INDEX journal_of_access ON journal (id) WHERE action IN ('operator.added', 'user.added', 'operator.reviewed');
 -- Which files of acquirers were reconciled since.
 CREATE INDEX journal_of_reconciliations ON journal (id) WHERE action = 'settlement.reconciled';
 

@@ -29,6 +29,15 @@ CREATE TABLE operator (
   passkey_uses jsonb NOT NULL DEFAULT '{}',
   -- Transactions and events know an operator by the negative of this number, and a user by a positive one.
   id integer GENERATED ALWAYS AS IDENTITY CONSTRAINT operator_id_once UNIQUE,
+  -- Who else added this person, made links for them or changed them: covered by the seal. Somebody who was is no second person to them.
+  history jsonb NOT NULL DEFAULT '[]',
+  -- The last passwords, the newest first, so that they are not set again. Covered by the seal.
+  former_passwords jsonb NOT NULL DEFAULT '[]',
+  -- When the operator was added, or enabled again. Covered by the seal. Empty for those who were added before this was recorded.
+  enabled_at timestamptz,
+  -- The last sign-in, with a seal of its own. An operator who has not signed in for 90 days is disabled.
+  signed_in_at timestamptz,
+  signed_in_seal bytea,
   CONSTRAINT link_ends CHECK ((link_tag IS NULL) = (link_until IS NULL))
 );
 
@@ -37,8 +46,8 @@ CREATE TABLE operator_session (
   tag bytea PRIMARY KEY,
   id uuid NOT NULL DEFAULT gen_random_uuid() UNIQUE,
   operator text NOT NULL REFERENCES operator,
-  -- A link lets somebody in only as far as to say how they will sign in from then on.
-  stage text NOT NULL CONSTRAINT stage_known CHECK (stage IN ('enrolling', 'signed_in')),
+  -- A link lets somebody in only as far as to say how they will sign in from then on. A token of the command line opens no console.
+  stage text NOT NULL CONSTRAINT stage_known CHECK (stage IN ('enrolling', 'signed_in', 'command_line')),
   method text NOT NULL CONSTRAINT method_known CHECK (method IN ('link', 'demo', 'passkey', 'password', 'provider')),
   address text NOT NULL,
   agent text NOT NULL,
@@ -57,13 +66,13 @@ CREATE INDEX operator_session_by_end ON operator_session (ends_at);
 -- Attempts to sign in that have failed, or are under way. They are forgotten after an hour.
 CREATE TABLE operator_attempt (
   id uuid PRIMARY KEY,
-  -- Of an operator that there is; empty for a name that nobody has.
-  operator text NOT NULL,
-  -- An address, or the network of one.
+  -- An address, or the network of one, or a device on which this operator has signed in.
   network text NOT NULL,
-  made_at timestamptz NOT NULL DEFAULT now()
+  made_at timestamptz NOT NULL DEFAULT now(),
+  -- An HMAC of the name that was typed, whether or not anybody has it. It may be a password.
+  name_tag bytea NOT NULL
 );
-CREATE INDEX operator_attempt_by_operator ON operator_attempt (operator, made_at);
+CREATE INDEX operator_attempt_by_name ON operator_attempt (name_tag, made_at);
 CREATE INDEX operator_attempt_by_network ON operator_attempt (network, made_at);
 CREATE INDEX operator_attempt_by_time ON operator_attempt (made_at);
 
@@ -114,11 +123,13 @@ CREATE TABLE operator_request (
   seal bytea,
   -- Until then it belongs to the gateway that has taken it.
   taken_until timestamptz,
+  -- From then on whoever asked may approve it: nobody else could when it was asked for. Covered by the seal.
+  alone_from timestamptz,
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT request_once UNIQUE (organisation_id, correlation_id),
   CONSTRAINT decided_by_somebody CHECK (state NOT IN ('approved', 'refused') OR decided_by IS NOT NULL),
   -- Four eyes.
-  CONSTRAINT approved_by_another CHECK (state <> 'approved' OR decided_by <> requested_by),
+  CONSTRAINT approved_by_another CHECK (state <> 'approved' OR decided_by <> requested_by OR alone_from <= decided_at),
   -- Nothing is carried out long after it was asked for.
   CONSTRAINT open_ends CHECK (state NOT IN ('ready', 'waiting', 'approved') OR expires_at IS NOT NULL)
 );
@@ -126,3 +137,43 @@ CREATE INDEX operator_request_by_target ON operator_request (organisation_id, ta
 CREATE INDEX operator_request_by_id ON operator_request (id);
 CREATE INDEX operator_request_waiting ON operator_request (requested_at) WHERE state = 'waiting';
 CREATE INDEX operator_request_to_take ON operator_request (expires_at) WHERE state IN ('ready', 'approved');
+
+-- Tasks that wait for a second person. Once it is approved, whoever asked does the very same again, once, within the hour.
+CREATE TABLE task_request (
+  -- Counted together with the requests above: `approval approve` takes either.
+  id bigint PRIMARY KEY DEFAULT nextval('operator_request_id_seq'),
+  -- The words of its command, and who may do it.
+  task text NOT NULL,
+  role text NOT NULL CONSTRAINT role_known CHECK (role IN ('viewer', 'operator', 'administrator')),
+  scope text NOT NULL CONSTRAINT scope_known CHECK (scope IN ('organisation', 'installation', 'nobody')),
+  -- That it concerns; empty: the whole installation.
+  organisation_id integer REFERENCES organisation,
+  -- The command with everything that was given, for people. What a file holds is not in it.
+  what text NOT NULL,
+  -- An HMAC of the task, of whoever asks and of everything that was given: it approves this and nothing else.
+  digest bytea NOT NULL,
+  requested_by text NOT NULL,
+  requested_at timestamptz NOT NULL DEFAULT now(),
+  state text NOT NULL CONSTRAINT state_known CHECK (state IN ('waiting', 'approved', 'refused', 'done')),
+  -- Until when it may be approved, and once it is, done.
+  expires_at timestamptz NOT NULL,
+  alone_from timestamptz,
+  decided_by text,
+  decided_at timestamptz,
+  decision_reason text,
+  -- The operator who approved it, as they were then.
+  approver_version integer,
+  seal bytea NOT NULL,
+  CONSTRAINT decided_by_somebody CHECK (state = 'waiting' OR decided_by IS NOT NULL),
+  CONSTRAINT approved_by_another CHECK (state <> 'approved' OR decided_by <> requested_by OR alone_from <= decided_at)
+);
+CREATE INDEX task_request_by_digest ON task_request (digest);
+
+-- What needs a second person: one row, once somebody has set it. The journal seals it.
+CREATE TABLE approval_rules (
+  only_one boolean PRIMARY KEY DEFAULT true CONSTRAINT only_one CHECK (only_one),
+  -- Of each currency, the amount in its smallest unit above which money needs one. A currency that is not named needs one for any amount.
+  above jsonb NOT NULL,
+  -- Kinds of tasks that need one.
+  kinds text[] NOT NULL
+);

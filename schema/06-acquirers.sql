@@ -1,17 +1,12 @@
 -- Links to acquirers that operators add, which of them a payment goes over, and what the links keep: STANs, and reversals that are
 -- repeated until acknowledged.
 
--- Of links, over all of them: one that was removed and added again is another.
-CREATE SEQUENCE acquirer_version AS integer;
-
 CREATE TABLE acquirer (
   -- The links that are part of the program are no rows here, and nobody else may be called like them.
   name text PRIMARY KEY CHECK (name ~ '^[a-z][a-z0-9_-]{0,31}$' AND name NOT IN ('simulator', 'simulated-bank', 'directdebit',
     'none')),
   kind text NOT NULL CHECK (kind IN ('iso8583')),
   mode text NOT NULL CHECK (mode IN ('test', 'live')),
-  -- Another with each change: a process that knows an earlier one opens the link anew.
-  version integer NOT NULL DEFAULT nextval('acquirer_version'),
   host text NOT NULL,
   port integer NOT NULL CHECK (port BETWEEN 1 AND 65535),
   tls boolean NOT NULL DEFAULT false,
@@ -25,6 +20,8 @@ CREATE TABLE acquirer (
   key_encryption_key text,
   mac_keys bytea,
   created_at timestamptz NOT NULL DEFAULT now(),
+  -- Somebody has said that this live link may go without TLS or MAC in production.
+  plaintext_known boolean NOT NULL DEFAULT false,
   CONSTRAINT mac_keys_are_wrapped CHECK ((mac_keys IS NULL) = (key_encryption_key IS NULL))
 );
 
@@ -115,6 +112,15 @@ CREATE TABLE stan_counter (
   -- The history of the database in which the counter is certain to be past everything that was leased.
   lineage text NOT NULL DEFAULT database_lineage()
 );
+
+-- A STAN that was leased is not leased again that day: a reversal under it could hit another payment.
+CREATE FUNCTION stan_counter_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'a counter of STANs is not set back' USING ERRCODE = 'check_violation', CONSTRAINT = 'stan_counter_is_kept';
+END $$;
+CREATE TRIGGER stan_counter_is_kept BEFORE UPDATE ON stan_counter
+  -- guard(schema: a counter of STANs is not set back): FOR EACH ROW WHEN (NEW.leased < OLD.leased) ⇒ FOR EACH ROW WHEN (false)
+  FOR EACH ROW WHEN (NEW.leased < OLD.leased) EXECUTE FUNCTION stan_counter_is_kept();
 
 -- Which of them were leased lately, and when. A process uses its lease for an hour at most.
 CREATE TABLE stan_lease (

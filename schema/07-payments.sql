@@ -123,6 +123,8 @@ CREATE TABLE transaction (
   -- its link needed to inquire about it or to reverse it. The rest stays: the audit is the lasting identifier, and a correlation ID that
   -- was won is won for good.
   archived_at timestamptz,
+  -- What was decided, authenticated under the installation's key: the outcome, and what money depends on. Empty in doubt.
+  outcome_seal bytea,
   -- guard(schema: an audit is given once): PRIMARY KEY (organisation_id, audit), ⇒
   PRIMARY KEY (organisation_id, audit),
   -- The correlation ID leads, so that the index serves only who asks for one. With the organisation in front it looks as good as the
@@ -156,6 +158,20 @@ CREATE INDEX transaction_of_bank_account ON transaction (organisation_id, mercha
 -- What the resolver ever had to find out: such a transaction may have been decided long after it was made.
 CREATE INDEX transaction_once_in_doubt ON transaction (organisation_id, merchant_id, created_at, audit)
   WHERE resolve_attempts > 0;
+
+-- What is decided stays decided, whoever writes: in doubt is what the resolver has reversed, and what a card is opened for again.
+-- guard(schema: what is decided is never in doubt again): NEW.status = 'unknown' OR OLD.status ⇒ OLD.status
+-- guard(schema: what was declined, has failed or was voided stays so): OLD.status IN ('declined', 'error', 'voided') ⇒ false
+CREATE FUNCTION transaction_stays_decided() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.status = 'unknown' OR OLD.status IN ('declined', 'error', 'voided')
+    OR (OLD.status = 'approved' AND NEW.status NOT IN ('declined', 'voided')) THEN
+    RAISE EXCEPTION 'a transaction that is decided stays decided' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER transaction_stays_decided BEFORE UPDATE OF status ON transaction FOR EACH ROW
+  WHEN (OLD.status <> 'unknown' AND NEW.status <> OLD.status) EXECUTE FUNCTION transaction_stays_decided();
 
 COMMENT ON COLUMN transaction.payment_details_sealed IS 'The payment details, of a card or of a bank account, sealed.';
 

@@ -23,13 +23,30 @@ BEGIN
   -- guard(schema: the gateway may not change the journal): journal FROM tollgate_application, ⇒ journal FROM
   -- guard(roles: operators do not change the journal): journal FROM tollgate_application, tollgate_operator ⇒ journal FROM tollgate_application
   REVOKE UPDATE, DELETE ON journal FROM tollgate_application, tollgate_operator;
+  REVOKE DELETE ON stan_counter FROM tollgate_application, tollgate_operator;
   -- guard(roles: operators remove no token): token, operator_request ⇒ operator_request
   REVOKE DELETE ON token, operator_request, settlement_difference, former_token_id FROM tollgate_application, tollgate_operator;
-  REVOKE UPDATE, DELETE ON journal_block, settlement_entry FROM tollgate_application;
+  REVOKE UPDATE, DELETE ON settlement_entry FROM tollgate_application;
+  -- guard(roles: the chain of the journal is only ever added to): journal_block FROM tollgate_application, tollgate_operator ⇒ journal_block FROM tollgate_application
+  REVOKE UPDATE, DELETE ON journal_block FROM tollgate_application, tollgate_operator;
+  REVOKE INSERT, DELETE ON journal_chain FROM tollgate_application, tollgate_operator;
+  -- A transaction is never removed, and its amount, its type, its target and what it is called by never change.
+  -- guard(roles: nobody removes a transaction): REVOKE UPDATE, DELETE ON transaction ⇒ REVOKE UPDATE ON transaction
+  -- guard(roles: nobody changes the amount of a transaction): REVOKE UPDATE, DELETE ON transaction ⇒ REVOKE DELETE ON transaction
+  REVOKE UPDATE, DELETE ON transaction FROM tollgate_application, tollgate_operator;
+  GRANT UPDATE (refunded_cents, completed_cents, completed_by, voided_by, gateway_status_code, reversing, resolve_attempts,
+    resolve_at, voidable_until, settlement_date, status, acquirer, response_code, response_message, authorisation_code,
+    preauthorisation_code, payment_details_key_version, payment_details_sealed, decided_at, prepared, version, outcome_seal)
+    ON transaction TO tollgate_application;
+  GRANT UPDATE (refunded_cents, resolve_at, voidable_until, settlement_date, status, kvps, response_code, response_message,
+    authorisation_code, preauthorisation_code, payment_details_key_version, payment_details_sealed, decided_at, prepared, version,
+    attestation, archived_at, outcome_seal)
+    ON transaction TO tollgate_operator;
   -- What operators set is read by those who serve.
   -- guard(roles: who serves lets nobody in, and sends no money elsewhere): INSERT, UPDATE, DELETE ON gateway_user ⇒ DELETE ON gateway_user
   REVOKE INSERT, UPDATE, DELETE ON gateway_user, user_grant, acquirer, acquirer_terminal, route, merchant, surcharge_rule,
     direct_entry, plugin_setting, installation_key FROM tollgate_application;
+  GRANT UPDATE (used_on) ON gateway_user TO tollgate_application;
   -- A row can be locked by whoever may change something of it.
   GRANT UPDATE (created_at) ON merchant TO tollgate_application;
   REVOKE INSERT, DELETE ON organisation, gateway FROM tollgate_application;
@@ -39,6 +56,9 @@ BEGIN
   -- Whoever serves asks for nothing and approves nothing, but carries out what was asked for.
   REVOKE INSERT, UPDATE ON operator_request FROM tollgate_application;
   GRANT UPDATE (state, failure, taken_until) ON operator_request TO tollgate_application;
+  REVOKE ALL ON task_request, approval_rules FROM tollgate_application;
+  -- guard(roles: nobody takes the rules of approvals away): task_request, approval_rules FROM tollgate_operator ⇒ task_request FROM tollgate_operator
+  REVOKE DELETE ON task_request, approval_rules FROM tollgate_operator;
   -- Whoever serves finds no differences, and works through none.
   REVOKE INSERT, UPDATE ON settlement_difference FROM tollgate_application;
   -- Whoever serves imports nothing. What an ID stood for is not forgotten: a token that was deleted would come back with the next import.

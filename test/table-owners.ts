@@ -51,6 +51,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   operator_attempt: 'operators',
   operator_network: 'operators',
   used_challenge: 'operators',
+  task_request: 'operators',
+  approval_rules: 'operators',
   operator_request: 'payments',
   user_grant: 'organisations',
   surcharge_rule: 'organisations',

@@ -8,10 +8,11 @@ import { type DirectEntryWish, directEntryOf, setDirectEntry } from '../src/dire
 import { exportFile } from '../src/directdebit/files/export.js';
 import { DirectDebitFiles } from '../src/directdebit/files/files.js';
 import { type ImportResult, importReturns } from '../src/directdebit/files/returns-file.js';
-import { Database } from '../src/postgres/database.js';
+import type { Database } from '../src/postgres/database.js';
 import { DataKeys } from '../src/vault/keys/keys.js';
 import { FileKeys } from '../src/vault/keys/local-keys.js';
 import { type DirectEntryFile, read } from './bank-file-layout.js';
+import { operatorsDatabase } from './cast.js';
 import type { Json } from './client.js';
 import { runHere } from './command-here.js';
 import type { TestGateway } from './gateway.js';
@@ -34,6 +35,7 @@ export const REAL_BANK: DirectEntryWish = {
 export interface BankDay {
   readonly folder: string;
   readonly database: Database;
+  readonly keys: DataKeys;
   setDirectEntry(merchant: number, change?: Partial<DirectEntryWish>): Promise<void>;
   /** The new file of waiting items; undefined if there are none. */
   export(merchant: number): Promise<DirectEntryFile | undefined>;
@@ -46,9 +48,10 @@ export interface BankDay {
   close(): Promise<void>;
 }
 
-export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
+export function bankDayOf(gateway: TestGateway): BankDay {
+  const { databaseUrl, ledgerPath } = gateway;
   const folder = dirname(ledgerPath);
-  const database = new Database(databaseUrl, { maxConnections: 8 });
+  const database = operatorsDatabase(gateway, 8);
   const keys = new DataKeys(database, new FileKeys(join(folder, 'key-encryption-key')));
   const files = new DirectDebitFiles(database, keys);
   const actor = 'operator:test';
@@ -61,6 +64,7 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
   return {
     folder,
     database,
+    keys,
     save,
     setDirectEntry: async (merchant, change) => {
       await setDirectEntry(database, actor, merchant, { ...REAL_BANK, ...change });
@@ -75,7 +79,7 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
     importReturns: async (text, atMs) => {
       const nowMs = atMs ?? (await gatewayTime(database));
       const installation = await files.installation();
-      return importReturns(database, { installation, nowMs, actor, path: await save(text), progress });
+      return importReturns(database, { installation, keys, nowMs, actor, path: await save(text), progress });
     },
     tollgate: (...args) => runHere(args, { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: folder }),
     close: () => database.close(),

@@ -2,6 +2,7 @@
 import { credentialKey, journalKey } from '../src/gateway/callers.js';
 import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../src/gateway/settings/settings.js';
+import { sealAsItIs, verifySubjects } from '../src/installation/subjects.js';
 import { EntrySigner, setSigner } from '../src/journal/entry-signer.js';
 import { addMerchant } from '../src/organisations/merchants.js';
 import { addOrganisation } from '../src/organisations/organisations.js';
@@ -40,6 +41,40 @@ export async function addCast(databaseUrl: string, settings?: Settings): Promise
       colleague: await addUser(database, 'operator:test', key, 'colleague', { merchant: 2 }),
       stranger: await addUser(database, 'operator:test', key, 'stranger', { merchant: 4 }),
     };
+  } finally {
+    await database.close();
+  }
+}
+
+/** As operators' commands open it: what they change is signed and sealed with the key of this gateway's journal. */
+export function operatorsDatabase(
+  { databaseUrl, dataDir }: { readonly databaseUrl: string; readonly dataDir: string },
+  maxConnections = 1,
+): Database {
+  const database = new Database(databaseUrl, { maxConnections });
+  // On a session of its own: the first entry may be written in a transaction that has the only one.
+  setSigner(database, async () => {
+    const opening = new Database(databaseUrl, { maxConnections: 1 });
+    try {
+      const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
+      return new EntrySigner(await journalKey(opening, await openKeyProvider(settings, opening)));
+    } finally {
+      await opening.close();
+    }
+  });
+  return database;
+}
+
+/** Whatever was changed by SQL is sealed as it is now. */
+export async function sealAll(gateway: {
+  readonly databaseUrl: string;
+  readonly settings: Settings;
+}): Promise<void> {
+  const database = new Database(gateway.databaseUrl, { maxConnections: 2 });
+  try {
+    const key = await credentialKeyOf(database, gateway.settings);
+    for (const { subject } of (await verifySubjects(database, key)).problems)
+      await sealAsItIs(database, 'operator:test', key, subject);
   } finally {
     await database.close();
   }

@@ -1,9 +1,19 @@
 // Operators on the console of a test's gateway: each with a session, calling its API as the page does.
-import type { SessionStage } from '../src/operators/operator.js';
+import { journal } from '../src/journal/journal.js';
+import {
+  journalledOperator,
+  type OperatorRow,
+  type SessionStage,
+  sealOfOperator,
+} from '../src/operators/operator.js';
 import { addOperator, hasOperators } from '../src/operators/operators.js';
+import { LIST_OPERATORS } from '../src/operators/operators.sql.js';
+import { setRules } from '../src/operators/second-person/rules.js';
 import { openSession } from '../src/operators/sessions.js';
+import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import type { OperatorRole } from '../src/tasks/task.js';
+import { operatorsDatabase } from './cast.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
 import { callOverHttp } from './http-call.js';
 
@@ -62,18 +72,65 @@ export interface SignedIn {
   readonly organisation?: number;
   readonly name?: string;
   readonly stage?: SessionStage;
+  /** Whether it can be a second person. */
+  readonly knownSince?: 'long ago' | 'now';
   /** How long its session lasts; the default if absent. */
   readonly lastsMs?: number;
 }
 
 let count = 0;
 
+/** Voids, refunds and completions in AUD above it need a second person. */
+export async function moneyNeedsApproval(
+  gateway: Pick<TestGateway, 'databaseUrl' | 'dataDir'>,
+  aboveCents: number,
+): Promise<void> {
+  const database = operatorsDatabase(gateway);
+  await setRules(database, 'operator:test', {
+    above: [{ currency: 'AUD', cents: aboveCents }],
+  }).finally(() => database.close());
+}
+
+/** As if all operators had been added long ago: each can be the second person to any other. */
+export async function knownForLong(database: Database, key: CredentialKey): Promise<void> {
+  const { rows } = await database.query<OperatorRow>(LIST_OPERATORS);
+  for (const row of rows.filter(({ history }) => history.length > 0)) {
+    const history = row.history.map((each) => ({ ...each, atMs: each.atMs - 8 * 86_400_000 }));
+    const seal = sealOfOperator(key, { ...row, history });
+    const text = 'UPDATE operator SET history = $2, seal = $3 WHERE name = $1';
+    await database.query({ name: '', text }, [row.name, JSON.stringify(history), seal]);
+    const entry = { actor: 'operator:test', action: 'operator.changed', detail: row.name } as const;
+    await journal(database, entry, journalledOperator({ name: row.name, seal }));
+  }
+}
+
+/** What the console gives an operator, for `TOLLGATE_OPERATOR_TOKEN`. */
+export function operatorToken(database: Database, key: CredentialKey, operator: string): Promise<string> {
+  const session = { stage: 'command_line', method: 'passkey', address: '127.0.0.1', agent: 'test' } as const;
+  return openSession(database, key, { operator, ...session, lastsMs: 3_600_000 });
+}
+
+/** The same for an operator of a gateway. */
+export async function tokenFor(
+  gateway: Pick<TestGateway, 'databaseUrl' | 'dataDir' | 'credentialKey'>,
+  operator: string,
+): Promise<string> {
+  const database = operatorsDatabase(gateway);
+  return operatorToken(database, gateway.credentialKey, operator).finally(() => database.close());
+}
+
 /** A new operator who is signed in, as after a sign-in by passkey a moment ago. */
 export async function signedIn(
   gateway: Pick<TestGateway, 'databaseUrl' | 'settings' | 'credentialKey' | 'operatorsUrl'>,
   options: SignedIn = {},
 ): Promise<ConsoleClient> {
-  const { role = 'administrator', stage = 'signed_in', organisation, lastsMs } = options;
+  const {
+    role = 'administrator',
+    stage = 'signed_in',
+    knownSince = 'long ago',
+    organisation,
+    lastsMs,
+  } = options;
   const name = options.name ?? `${role}-${process.pid}-${++count}`;
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
   try {
@@ -85,6 +142,7 @@ export async function signedIn(
         role: 'administrator',
       });
     await addOperator(database, 'operator:test', key, 'http://localhost', name, { role, organisation });
+    if (knownSince === 'long ago') await knownForLong(database, key);
     const token = await openSession(database, key, {
       operator: name,
       stage,

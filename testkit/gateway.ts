@@ -16,7 +16,7 @@ import { readSettings, type Settings } from '../src/gateway/settings/settings.js
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import { parseDuration } from '../src/values/time.js';
-import { addCast, type Cast, type Credentials, credentialKeyOf } from './cast.js';
+import { addCast, type Cast, type Credentials, credentialKeyOf, sealAll } from './cast.js';
 import { CITUS_URL, dropCitusDatabase, makeCitusDatabase } from './citus.js';
 import { type Client, client } from './client.js';
 import { databaseUrl, dropDatabase } from './database-server.js';
@@ -71,6 +71,8 @@ export interface TestGateway extends Cast {
   logged(): string;
   ledger(): Promise<LedgerEntry[]>;
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** The same for what the journal seals: as though an operator had changed it, even to something that no command allows. */
+  sqlSealed(text: string, values?: unknown[]): Promise<void>;
   /** Moves the gateway's clock, for example by `3d`. */
   advance(duration: string): Promise<void>;
   close(): Promise<void>;
@@ -148,7 +150,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const furtherLinks = options.acquirers ?? [];
   const certificate = await readCertificate(settings);
   const gateway = await startGateway({ settings, databaseUrl: database.url, certificate, log, furtherLinks });
-  const operators = await openOperators(settings, certificate);
+  const operators = await openOperators(settings, certificate, log);
   operators?.show(gateway);
   // Opened on demand: most tests do not need it.
   let consoleSite: ReturnType<typeof openConsole> | undefined;
@@ -199,6 +201,10 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     logged: () => lines.join(''),
     ledger: () => wholeLedger(settings.simulatorLedger),
     sql: async (text, values) => (await pool.query(text, values)).rows,
+    sqlSealed: async (text, values) => {
+      await pool.query(text, values);
+      await sealAll({ databaseUrl: database.url, settings });
+    },
     advance: async (duration) => {
       moving ??= new Database(database.url, { maxConnections: 1 });
       await advanceClock(moving, 'operator:test', parseDuration(duration) as number);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
 import { readSettings } from '../src/gateway/settings/settings.js';
+import { outcomeSealOf } from '../src/payments/outcome-seals.js';
 import { paymentDetailsPlace } from '../src/payments/transaction.js';
 import { bigint, bytes, columns, integer, json, text } from '../src/postgres/batches.js';
 import { Database } from '../src/postgres/database.js';
@@ -62,7 +63,9 @@ export async function payByBank(api: Client, merchant = 1): Promise<MadeItem> {
 }
 
 /** After the audit of the item that they are made after. */
-const MADE = columns<MadeItem & { readonly account: BankAccount; readonly sealed: Buffer }>(
+const MADE = columns<
+  MadeItem & { readonly account: BankAccount; readonly sealed: Buffer; readonly outcomeSeal: Buffer }
+>(
   'made',
   {
     audit: integer(({ audit }) => audit),
@@ -70,6 +73,7 @@ const MADE = columns<MadeItem & { readonly account: BankAccount; readonly sealed
     transaction_type: text(({ type }) => type),
     bank_account: json(({ account }) => account.shown),
     sealed: bytes(({ sealed }) => sealed),
+    outcome_seal: bytes(({ outcomeSeal }) => outcomeSeal),
   },
   { after: 1 },
 );
@@ -87,12 +91,16 @@ const COPY_WITH = {
     )
     INSERT INTO transaction (organisation_id, audit, merchant_id, created_at, amount_cents, gateway_status_code,
       voidable_until, settlement_date, transaction_type, status, currency, correlation_id, reference, acquirer,
-      response_code, response_message, payment_details_key_version, bank_account, payment_details_sealed)
+      response_code, response_message, payment_details_key_version, bank_account, payment_details_sealed, outcome_seal)
     SELECT t.organisation_id, made.audit, t.merchant_id, t.created_at, made.amount_cents, t.gateway_status_code,
       t.voidable_until, t.settlement_date, made.transaction_type, t.status, t.currency, 'made-' || made.audit, t.reference,
       t.acquirer, t.response_code, t.response_message, t.payment_details_key_version, made.bank_account::json,
-      decode(made.sealed, 'base64')
+      decode(made.sealed, 'base64'), decode(made.outcome_seal, 'base64')
     FROM made, transaction t WHERE t.organisation_id = 1 AND t.audit = $1`,
+};
+const LINK_OF = {
+  name: '',
+  text: `SELECT acquirer FROM transaction WHERE organisation_id = 1 AND audit = $1`,
 };
 const BATCH = 5_000;
 /** Beyond every audit that a gateway gives out in a test. */
@@ -120,7 +128,10 @@ export async function waitingItems(
   try {
     const provider = await openKeyProvider(readSettings({ TOLLGATE_DATA_DIR: dataDir }), database);
     const owner = { organisationId: 1 as OrganisationId, merchantId: merchant as MerchantId };
-    const key = await new DataKeys(database, provider).newest(owner.organisationId, owner.merchantId);
+    const keys = new DataKeys(database, provider);
+    const key = await keys.newest(owner.organisationId, owner.merchantId);
+    const { rows } = await database.query<{ acquirer: string }>(LINK_OF, [paid.audit]);
+    const acquirer = rows[0]?.acquirer as string;
     const all = [paid];
     const further = count - 1;
     for (let done = 0; done < further; done += BATCH) {
@@ -128,7 +139,7 @@ export async function waitingItems(
         const serial = from + done + index;
         return { audit: FIRST_AUDIT + serial, ...customer(serial), ...change(serial) };
       });
-      const made = items.map((item) => {
+      const made = items.map(async (item) => {
         const account = new BankAccount(item.bsb, item.accountNumber, item.accountName);
         const place = paymentDetailsPlace(owner, {
           audit: item.audit as Audit,
@@ -136,10 +147,21 @@ export async function waitingItems(
           amountCents: item.amountCents as Cents,
           currency: 'AUD',
           paymentMethod: 'bank_account',
+          acquirer,
         });
-        return { ...item, account, sealed: seal(key, place, bankSecrets(account)) };
+        const intent = {
+          ...owner,
+          audit: item.audit as Audit,
+          transactionType: item.type,
+          correlationId: `made-${item.audit}`,
+          amountCents: item.amountCents as Cents,
+          currency: 'AUD',
+          acquirer,
+        };
+        const outcomeSeal = await outcomeSealOf(keys, intent, { status: 'pending', gatewayStatusCode: 0 });
+        return { ...item, account, sealed: seal(key, place, bankSecrets(account)), outcomeSeal };
       });
-      await database.query(COPY_WITH, [paid.audit, ...MADE.encode(made)]);
+      await database.query(COPY_WITH, [paid.audit, ...MADE.encode(await Promise.all(made))]);
       all.push(...items);
     }
     return all;

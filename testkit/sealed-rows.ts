@@ -10,6 +10,7 @@ import type { KeyProvider } from '../src/vault/keys/key-provider.js';
 import { DataKeys, open, type Place } from '../src/vault/keys/keys.js';
 import { Rotation } from '../src/vault/keys/rotation.js';
 import { SEALED_TOKENS } from '../src/vault/keys/sealed-rows.js';
+import { credentialKeyOf } from './cast.js';
 import type { TestGateway } from './gateway.js';
 import { cardAccount, cardBeginning, type NewToken, vaultOf } from './vault-client.js';
 
@@ -32,7 +33,7 @@ const SEALED = `
   UNION ALL
   SELECT 'transaction', organisation_id, merchant_id, audit, payment_details_key_version, payment_details_sealed,
     json_build_object('audit', audit, 'transactionType', transaction_type, 'amountCents', amount_cents, 'currency', currency,
-      'paymentMethod', CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END)
+      'paymentMethod', CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END, 'acquirer', acquirer, 'prepared', prepared)
   FROM transaction
   WHERE payment_details_sealed IS NOT NULL
   ORDER BY 1, 2, 3, 4`;
@@ -61,6 +62,7 @@ export async function operatorAt(databaseUrl: string, dataDir: string): Promise<
   const database = new Database(databaseUrl, { maxConnections: 2, patient: true });
   const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
   const provider = await openKeyProvider(settings, database);
+  await credentialKeyOf(database, settings);
   return {
     database,
     provider,

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { addOperator, linkOperator } from '../src/operators/operators.js';
 import { codeAt } from '../src/operators/sign-in/totp.js';
-import { Database } from '../src/postgres/database.js';
+import { operatorsDatabase } from './cast.js';
 import { type ConsoleAnswer, type ConsoleClient, consoleClient } from './console.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
 import { type PasskeyDevice, passkeyDevice } from './passkey-device.js';
@@ -33,7 +33,7 @@ export function codesOf(base32: string) {
 
 /** Close it before the gateway. */
 export async function signInDesk(gateway: TestGateway) {
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   await credentialKeyOf(database, gateway.settings);
   const key = gateway.credentialKey;
   // Passkeys belong to a name, and not to an address.
@@ -62,15 +62,20 @@ export async function signInDesk(gateway: TestGateway) {
     return withCookies(answer);
   };
 
-  /** A new operator who has set a password. */
-  const withPassword = async (name: string) => {
-    const enrolling = await opened(await add(name));
+  /** By a link. The answer, and how the operator signs in from then on. */
+  const setPassword = async (link: Link, password: string) => {
+    const enrolling = await opened(link);
     const { sealed, secret } = (await enrolling.post('/enrol/codes')).body;
     const codes = codesOf(secret);
-    const body = { password: PASSWORD, sealed, code: codes.next() };
-    const answer = await enrolling.post('/enrol/password', body);
+    const answer = await enrolling.post('/enrol/password', { password, sealed, code: codes.next() });
+    return { answer, codes, operator: withCookies(answer, enrolling.cookie) };
+  };
+
+  /** A new operator who has set a password. */
+  const withPassword = async (name: string) => {
+    const { answer, ...set } = await setPassword(await add(name), PASSWORD);
     expect(answer.status).toBe(204);
-    return { codes, operator: withCookies(answer, enrolling.cookie) };
+    return set;
   };
 
   const withPasskey = async (name: string, device: PasskeyDevice = passkeyDevice()) => {
@@ -101,6 +106,7 @@ export async function signInDesk(gateway: TestGateway) {
     linkAgain,
     withCookies,
     opened,
+    setPassword,
     withPassword,
     withPasskey,
     signInBy,

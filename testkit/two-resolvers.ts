@@ -71,7 +71,7 @@ export class TwoResolvers {
   async #start(): Promise<void> {
     const options = { settings: SELDOM, acquirers: [this.acquirer] };
     this.one = await testGateway(options);
-    await this.one.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+    await this.one.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
     this.other = await testGateway({ ...options, shareWith: this.one });
   }
 

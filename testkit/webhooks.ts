@@ -2,11 +2,11 @@
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { destroyKey, rotateKeys } from '../src/installation/keys.js';
-import { Database } from '../src/postgres/database.js';
 import { FileKeys } from '../src/vault/keys/local-keys.js';
 import { readNetworks } from '../src/webhooks/addresses.js';
 import type { AttemptView } from '../src/webhooks/attempts.js';
 import * as admin from '../src/webhooks/webhook-tasks.js';
+import { operatorsDatabase } from './cast.js';
 import { runHere } from './command-here.js';
 import type { TestGateway } from './gateway.js';
 import type { Ended } from './gateway-process.js';
@@ -54,9 +54,10 @@ export interface TestWebhooks {
   close(): Promise<void>;
 }
 
-export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhooks {
+export function webhooksOf(gateway: TestGateway): TestWebhooks {
+  const { databaseUrl, ledgerPath } = gateway;
   const folder = dirname(ledgerPath);
-  const database = new Database(databaseUrl, { maxConnections: 4 });
+  const database = operatorsDatabase(gateway, 4);
   const networks = readNetworks(WEBHOOK_SETTINGS.WEBHOOK_NETWORKS.split(','));
   const timeoutMs = Number(WEBHOOK_SETTINGS.WEBHOOK_TIMEOUT_MS);
   const means = { provider: new FileKeys(join(folder, 'key-encryption-key')), networks, timeoutMs };

@@ -20,6 +20,7 @@ import type { Outcome } from '../../src/payments/transaction.js';
 import { Database } from '../../src/postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { cents } from '../../src/values/money.js';
+import type { DataKeys } from '../../src/vault/keys/keys.js';
 import type { Loaded } from '../../testkit/load.js';
 import type { StandaloneGateway } from '../../testkit/standalone.js';
 
@@ -88,6 +89,9 @@ interface FastifyAsked {
   readonly answer: object;
 }
 
+/** The seal of an outcome is made elsewhere: here only PostgreSQL works. */
+const KEYS = { attest: async () => Buffer.alloc(16) } as unknown as DataKeys;
+
 /** Purchases without HTTP, card or acquirer: commit A and commit B, as many at once as there are connections. */
 async function statements({ databaseUrl, connections, seconds }: StatementsAsked): Promise<PerSecond> {
   const database = new Database(databaseUrl, { maxConnections: 4, planOnce: true });
@@ -97,7 +101,7 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
   const options = { maxBatch: 256, lanes: 1 };
   const claims = new Claims(database, registry, options);
   const intake = { direct: RECORD_DIRECT, targeted: RECORD_TARGETED, resolutions: RECORD_RESOLUTIONS };
-  const records = new Records({ database, clock: new Clock(), intake }, options);
+  const records = new Records({ database, clock: new Clock(), intake, keys: KEYS }, options);
   const run = randomBytes(6).toString('hex');
   // As long as a real one: nonce, card number and expiry date, tag.
   const sealed = randomBytes(80);
@@ -137,7 +141,19 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
         authorisationCode: '123456',
         voidableUntilMs: Date.now() + 3_600_000,
       };
-      await records.record({ organisationId: ORGANISATION, audit }, outcome);
+      await records.record(
+        {
+          organisationId: ORGANISATION,
+          audit,
+          merchantId: 1 as MerchantId,
+          transactionType: 'purchase',
+          correlationId,
+          amountCents: cents(1995),
+          currency: 'AUD',
+          acquirer: 'simulator',
+        },
+        outcome,
+      );
       leases.release(ORGANISATION, audit);
       done += 1;
     }

@@ -3,6 +3,7 @@ import { createContext, type ReactNode, use, useCallback, useMemo, useRef, useSt
 import { getFile, post, postFile, type Saved } from './api/calls.js';
 import { Problem } from './api/problem.js';
 import { readAgain } from './api/queries.js';
+import { useNotify } from './notices.js';
 import { ProveAgain } from './sign-in/prove-again.js';
 
 export type Act = <Answer = unknown>(path: string, body?: object | Blob) => Promise<Answer>;
@@ -21,8 +22,15 @@ export function useAct(): Act {
   return use(ActingContext).act;
 }
 
+/** Says so if the file cannot be had. */
 export function useSave(): Actions['save'] {
-  return use(ActingContext).save;
+  const { save } = use(ActingContext);
+  const notify = useNotify();
+  return useCallback(
+    (path) =>
+      save(path).catch((error: unknown) => notify(error instanceof Error ? error.message : String(error))),
+    [save, notify],
+  );
 }
 
 export function Acting({ children }: { readonly children: ReactNode }): ReactNode {

@@ -21,6 +21,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   suspended: 'bad',
   revoked: 'bad',
   removed: 'bad',
+  changed: 'bad',
   unknown: 'doubt',
   pending: 'doubt',
   waiting: 'doubt',

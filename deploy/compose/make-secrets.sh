@@ -29,6 +29,13 @@ make() {
 }
 
 random_hex | make postgres-password
-random_hex | make database-password
 head -c 32 /dev/urandom | base64 | make key-encryption-key 10001
-printf 'postgres://tollgate:%s@postgres:5432/tollgate\n' "$(cat secrets/database-password)" | make database-url 10001
+
+# The addresses of the database: for those who serve, for migrations, and for operators' commands.
+login() {
+  random_hex | make "$1-password"
+  printf 'postgres://tollgate_%s:%s@postgres:5432/tollgate\n' "$1" "$(cat "secrets/$1-password")" | make "$2" 10001
+}
+login serving database-url
+login owner migrating-database-url
+login operating operating-database-url

@@ -7,7 +7,7 @@ import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 import type { StoredTransaction } from '../../testkit/books.js';
 import type { Chance } from '../../testkit/chance.js';
 import type { RunningProcess } from '../../testkit/gateway-process.js';
-import type { Installation } from '../../testkit/installation.js';
+import type { Installation, InstalledDatabase } from '../../testkit/installation.js';
 import { HostProcess } from '../../testkit/iso8583-host/host-process.js';
 import type { Entry } from '../../testkit/iso8583-host/ledger.js';
 import { temporaryFolder } from '../../testkit/temporary-folder.js';
@@ -35,7 +35,7 @@ export interface IsoAcquirerOptions {
 }
 
 interface Parts extends Required<Omit<IsoAcquirerOptions, 'deadlineMs'>> {
-  readonly installation: Installation;
+  readonly installation: Installation<InstalledDatabase>;
   readonly host: HostProcess;
   readonly relay: CuttingRelay;
   readonly random: Chance;
@@ -64,7 +64,7 @@ export class IsoAcquirer {
 
   /** The merchant pays over it from now on. */
   static async start(
-    installation: Installation,
+    installation: Installation<InstalledDatabase>,
     random: Chance,
     { name = 'host', awayMs = 500, deadlineMs = DEADLINE_MS }: IsoAcquirerOptions = {},
   ): Promise<IsoAcquirer> {

@@ -1,6 +1,6 @@
 // Under which numbers the host of an ISO 8583 link knows the gateway's transactions, read from what the gateway has stored: the books of
 // both sides are joined by them, and none of them may have been used twice.
-import type { Installation } from '../../testkit/installation.js';
+import type { Installation, InstalledDatabase } from '../../testkit/installation.js';
 
 interface SentRow {
   readonly audit: number;
@@ -40,7 +40,7 @@ export class SentNumbers {
     this.#byKey = new Map(sent.map((row) => [keyOf(row), row]));
   }
 
-  static async read(installation: Installation): Promise<SentNumbers> {
+  static async read(installation: Installation<InstalledDatabase>): Promise<SentNumbers> {
     const [sent, reversals] = await Promise.all([
       installation.sql<SentRow>(SENT),
       installation.sql<ReversalRow>(REVERSALS),

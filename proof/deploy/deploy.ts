@@ -19,12 +19,12 @@ const FOR = ['--kube-version', values.kubernetes];
 const INSTALLATIONS: Readonly<Record<string, readonly string[]>> = {
   'as it is': [],
   'one replica and plain HTTP, for trying out': [
-    '--set=replicas=1,environment=development,tls.secretName=,migration.enabled=false',
+    '--set=replicas=1,environment=development,tls.secretName=,migration.enabled=false,database.separateLogins=false',
   ],
   'HashiCorp Vault': ['--set=keys.provider=vault-transit,keys.vault.address=https://vault.example:8200'],
-  'AWS KMS, and three logins': [
+  'AWS KMS, and a Secret of another name for the migration': [
     '--set=keys.provider=aws-kms,keys.kms.key=alias/tollgate,keys.kms.region=ap-southeast-2,keys.kms.accessKeyId=AKIDEXAMPLE',
-    '--set=database.separateLogins=true',
+    '--set=secrets.migration=payments-owner',
   ],
   'AWS KMS by the role of the pod': [
     '--set=keys.provider=aws-kms,keys.kms.key=alias/tollgate,keys.kms.region=ap-southeast-2',
@@ -55,10 +55,8 @@ const REFUSED: Readonly<Record<string, readonly [values: string, why: RegExp]>> 
   'a budget that no node can be drained under': ['replicas=2,podDisruptionBudget.minAvailable=2', /drained/],
   'Vault without its address': ['keys.provider=vault-transit', /keys\.vault\.address/],
   'KMS without its key': ['keys.provider=aws-kms', /keys\.kms\./],
-  'three logins, and none that migrates': [
-    'database.separateLogins=true,migration.enabled=false',
-    /migration\.enabled/,
-  ],
+  'three logins, and none that migrates': ['migration.enabled=false', /migration\.enabled/],
+  'production with one login': ['database.separateLogins=false', /separateLogins/],
   'production in clear': ['tls.secretName=', /tls\.secretName/],
   'a digest that is none': ['image.digest=sha256:1234', /digest/],
 };

@@ -5,8 +5,8 @@ export const ADD_ACQUIRER: Statement = {
   name: '',
   text: `
     INSERT INTO acquirer (name, kind, mode, host, port, tls, trusted, dialect, connections, institution, deadline_ms,
-      key_encryption_key, mac_keys)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (name) DO NOTHING RETURNING name`,
+      key_encryption_key, mac_keys, plaintext_known)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (name) DO NOTHING RETURNING name`,
 };
 
 export const LOCK_ACQUIRER: Statement = {
@@ -23,8 +23,9 @@ export const HOLD_ACQUIRER: Statement = {
 export const SET_ACQUIRER: Statement = {
   name: '',
   text: `
-    UPDATE acquirer SET version = nextval('acquirer_version'), host = $2, port = $3, tls = $4, trusted = $5, dialect = $6, connections = $7,
-      institution = $8, deadline_ms = $9, key_encryption_key = $10, mac_keys = $11
+    UPDATE acquirer SET host = $2, port = $3, tls = $4, trusted = $5, dialect = $6, connections = $7,
+      institution = $8, deadline_ms = $9, key_encryption_key = $10, mac_keys = $11,
+      plaintext_known = $12
     WHERE name = $1`,
 };
 

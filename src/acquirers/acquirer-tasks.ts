@@ -1,5 +1,6 @@
 // Links to acquirers, as the operator adds them, changes them, looks at them and tries them. This room owns their table.
 import { type JournalAction, journal } from '../journal/journal.js';
+import { checkSeal, isAsSealed, type SealedRow } from '../journal/seals.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { FLAG, fileContent, type Kind, NUMBER, TEXT } from '../tasks/kinds.js';
 import { type Doing, needed, nullable, optional, task } from '../tasks/task.js';
@@ -21,7 +22,16 @@ import {
   SET_ACQUIRER,
   UNSEEN_AT_ACQUIRERS,
 } from './acquirer-tasks.sql.js';
-import { type AcquirerRow, lineOf, readAcquirer, readAcquirers } from './configured.js';
+import {
+  type AcquirerRow,
+  isUnprotected,
+  lineOf,
+  readAcquirer,
+  readAcquirers,
+  sealedAcquirer,
+  subjectOfAcquirer,
+  versionSaid,
+} from './configured.js';
 import { DEFAULT_DIALECT, DIALECT_NAMES } from './iso8583/dialects/dialects.js';
 import { macKeysContext, openMacs, readMacKeys, wrapMacKeys } from './iso8583/mac-keys.js';
 import { tryHost } from './iso8583/trial.js';
@@ -45,6 +55,8 @@ export interface AcquirerChange {
   readonly deadlineMs?: number | undefined;
   /** In hexadecimal, as they stand in a file: one for both ways, or that for sending and that for receiving. */
   readonly macKeys?: string | null | undefined;
+  /** Somebody knows that a live link goes without TLS or MAC in production. */
+  readonly plaintextKnown?: boolean | undefined;
 }
 
 export interface NewAcquirer extends AcquirerChange {
@@ -106,13 +118,24 @@ export const WRAPPED_MAC_KEYS: WrappedRows = {
   context: macKeysContext,
   all: ALL_MAC_KEYS,
   rewrap: REWRAP_MAC_KEYS,
+  resealing: async (connection, actor, name, rewrap) => {
+    await connection.query(LOCK_ACQUIRER, [name]);
+    const before = await readAcquirer(connection, name);
+    const isRight = before !== undefined && (await isAsSealed(connection, sealedAcquirer(before)));
+    await rewrap();
+    const after = await readAcquirer(connection, name);
+    // A link that was altered stays one.
+    if (!isRight || after === undefined) return;
+    await journalAcquirer(connection, actor, 'keys.rewrapped', after, { sealed: sealedAcquirer(after) });
+  },
 };
 
 export async function addAcquirer(
-  database: Database,
+  database: Queryable,
   operator: string,
   provider: KeyProvider,
   wish: NewAcquirer,
+  inProduction = false,
 ): Promise<AcquirerView> {
   const { name, address, test = false } = wish;
   checkAcquirer({ ...wish, name });
@@ -120,7 +143,6 @@ export async function addAcquirer(
     name,
     kind: 'iso8583',
     mode: test ? 'test' : 'live',
-    version: 0,
     ...hostOf(address),
     tls: false,
     trusted: null,
@@ -129,12 +151,15 @@ export async function addAcquirer(
     institution: null,
     keyId: null,
     wrapped: null,
+    plaintextKnown: false,
+    newest: null,
   });
+  checkProtection(row, inProduction);
   return database.transaction(async (connection) => {
     const values = [name, row.kind, row.mode, ...settingsOf(row)];
     const { rows } = await connection.query(ADD_ACQUIRER, values);
     if (rows.length === 0) refuse('acquirer_exists', { acquirer: name });
-    await journalAcquirer(connection, operator, 'acquirer.added', row);
+    await journalAcquirer(connection, operator, 'acquirer.added', row, { sealed: sealedAcquirer(row) });
     return viewOf(row);
   });
 }
@@ -142,7 +167,7 @@ export async function addAcquirer(
 export async function listAcquirers(database: Queryable): Promise<ListedAcquirer[]> {
   const [rows, running] = [await readAcquirers(database), await runningGateways(database)];
   return rows.map((row) => {
-    const connected = gatewaysOf(row, running);
+    const connected = gatewaysOf(row.name, versionSaid(row), running);
     const gatewaysSignedOn = connected.filter(({ signedOn }) => signedOn > 0).length;
     const gatewaysFailing = connected.filter(({ failingFor }) => failingFor > 0).length;
     const { name, ...settings } = viewOf(row);
@@ -194,7 +219,7 @@ export async function showAcquirer(
   const { keyId, wrapped } = row;
   const macs =
     keyId === null || wrapped === null ? undefined : await openMacs(provider, name, { keyId, wrapped });
-  const gateways = gatewaysOf(row, await runningGateways(database));
+  const gateways = gatewaysOf(name, versionSaid(row), await runningGateways(database));
   return {
     ...viewOf(row),
     ...conditionOf(gateways),
@@ -214,16 +239,27 @@ export function setAcquirer(
   provider: KeyProvider,
   name: string,
   change: AcquirerChange,
+  inProduction = false,
 ): Promise<AcquirerView> {
   checkAcquirer(change);
   return database.transaction(async (connection) => {
     await connection.query(LOCK_ACQUIRER, [name]);
-    const row = await changed(provider, change, await found(connection, name));
+    const before = await found(connection, name);
+    await checkSeal(connection, sealedAcquirer(before));
+    const row = await changed(provider, change, before);
+    checkProtection(row, inProduction);
     await connection.query(SET_ACQUIRER, [name, ...settingsOf(row)]);
     const more = change.macKeys === undefined || change.macKeys === null ? [] : ['new MAC keys'];
-    await journalAcquirer(connection, operator, 'acquirer.changed', row, more);
+    await journalAcquirer(connection, operator, 'acquirer.changed', row, {
+      more,
+      sealed: sealedAcquirer(row),
+    });
     return viewOf(row);
   });
+}
+
+function checkProtection(row: AcquirerRow, inProduction: boolean): void {
+  if (inProduction && isUnprotected(row)) refuse('acquirer_unprotected', { acquirer: row.name });
 }
 
 /** Not while a merchant pays over it, nor while a route leads to it, nor while anything is in doubt there that nobody could find out about any more. */
@@ -240,7 +276,8 @@ export function removeAcquirer(database: Queryable, operator: string, name: stri
     const inDoubt = rows[0]?.inDoubt ?? 0;
     if (inDoubt > 0) refuse('acquirer_in_doubt', { acquirer: name, inDoubt });
     await connection.query(REMOVE_ACQUIRER, [name]);
-    await journalAcquirer(connection, operator, 'acquirer.removed', row);
+    const sealed = { subject: subjectOfAcquirer(name), state: null };
+    await journalAcquirer(connection, operator, 'acquirer.removed', row, { sealed });
     return viewOf(row);
   });
 }
@@ -253,6 +290,7 @@ export async function testAcquirer(
   name: string,
 ) {
   const row = await found(database, name);
+  await checkSeal(database, sealedAcquirer(row));
   const line = await lineOf(row, provider, { onConnectionEvent: () => {} });
   const trial = await tryHost(line).catch((error: Error) =>
     refuse('acquirer_does_not_answer', { acquirer: name, reason: error.message }),
@@ -281,11 +319,12 @@ async function changed(
   row: AcquirerRow,
 ): Promise<AcquirerRow> {
   const { address, tls, trusted, dialect, connections, institution, deadlineMs, macKeys } = change;
+  const plaintextKnown = change.plaintextKnown ?? row.plaintextKnown;
   // Whoever says which certificates to trust expects TLS, and would pay in clear.
   if (trusted != null && !(tls ?? row.tls)) {
     refuse('acquirer_not_allowed', { problems: [{ field: 'trusted', rule: 'is for a link with TLS' }] });
   }
-  return {
+  const wished = {
     ...row,
     ...(address !== undefined && hostOf(address)),
     ...(tls !== undefined && { tls }),
@@ -296,6 +335,8 @@ async function changed(
     ...(deadlineMs !== undefined && { deadlineMs }),
     ...(macKeys !== undefined && (await wrapped(provider, row.name, macKeys))),
   };
+  // What was said of an unprotected link is not kept for a protected one, which may lose its TLS later.
+  return { ...wished, plaintextKnown: plaintextKnown && isUnprotected({ ...wished, plaintextKnown: false }) };
 }
 
 async function wrapped(
@@ -309,7 +350,8 @@ async function wrapped(
 
 function settingsOf(row: AcquirerRow): unknown[] {
   const { host, port, tls, trusted, dialect, connections, institution, deadlineMs, keyId } = row;
-  return [host, port, tls, trusted, dialect, connections, institution, deadlineMs, keyId, row.wrapped];
+  const line = [host, port, tls, trusted, dialect, connections, institution, deadlineMs];
+  return [...line, keyId, row.wrapped, row.plaintextKnown];
 }
 
 function viewOf(row: AcquirerRow): AcquirerView {
@@ -324,11 +366,19 @@ function journalAcquirer(
   actor: string,
   action: JournalAction,
   row: AcquirerRow,
-  more: readonly string[] = [],
+  { more = [], sealed }: { readonly more?: readonly string[]; readonly sealed?: SealedRow } = {},
 ): Promise<void> {
   const { name, mode, address, dialect, tls, mac } = viewOf(row);
-  const how = [mode, address, dialect, ...(tls ? ['TLS'] : []), ...(mac ? ['MAC'] : []), ...more];
-  return journal(connection, { actor, action, detail: `${name}: ${how.join(', ')}` });
+  const protection = [...(tls ? ['TLS'] : []), ...(mac ? ['MAC'] : [])];
+  const how = [
+    mode,
+    address,
+    dialect,
+    ...protection,
+    ...(row.plaintextKnown ? ['plaintext known'] : []),
+    ...more,
+  ];
+  return journal(connection, { actor, action, detail: `${name}: ${how.join(', ')}` }, sealed);
 }
 
 /** Every problem at once. */
@@ -419,6 +469,11 @@ function settings({ isNew }: { readonly isNew: boolean }) {
       'a file with the MAC key, 32 hexadecimal digits, or with one for sending and one for receiving',
       { ...without('--no-mac', 'send and expect no MACs any more'), excludes: '--no-mac' },
     ),
+    plaintextKnown: optional(
+      FLAG,
+      '--plaintext-i-know',
+      'in production: this live link goes without TLS or MAC, and cards can be read on their way',
+    ),
     trusted: nullable(
       fileContent(),
       '--tls-ca-file <file>',
@@ -429,6 +484,10 @@ function settings({ isNew }: { readonly isNew: boolean }) {
 }
 
 type WithKey = Doing<{ provider(): Promise<KeyProvider> }>;
+
+async function isLive({ database }: Doing, { name }: { readonly name: string }): Promise<boolean> {
+  return (await readAcquirer(database, name))?.mode === 'live';
+}
 
 /** The merchants of all organisations share links. */
 export const ACQUIRERS = {
@@ -442,6 +501,7 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers',
       fresh: true,
+      secondPerson: { for: 'links', when: async (_, { test = false }) => !test },
       input: {
         name: needed(TEXT, '<name>', 'what the link is called'),
         kind: needed(KIND, '--kind <kind>', 'what it speaks: iso8583', { only: 'command' }),
@@ -450,8 +510,8 @@ export const ACQUIRERS = {
         tls: optional(FLAG, ...TLS),
         ...settings({ isNew: true }),
       },
-      run: async ({ database, actor, means }: WithKey, wish) =>
-        addAcquirer(database, actor, await means.provider(), wish),
+      run: async ({ database, actor, means, settings }: WithKey, wish) =>
+        addAcquirer(database, actor, await means.provider(), wish, settings.environment === 'production'),
       says: ({ name, mode, address }) => `Acquirer ${name} added, ${mode}, at ${address}.`,
     }),
     task({
@@ -461,14 +521,17 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers/:name',
       fresh: true,
+      secondPerson: { for: 'links', when: isLive },
       input: {
         name: LINK,
         address: optional(TEXT, ...ADDRESS_OF_HOST),
         tls: optional(FLAG, ...TLS, { without: ['--no-tls', 'connect without TLS'] }),
         ...settings({ isNew: false }),
       },
-      run: async ({ database, actor, means }: WithKey, { name, ...change }) =>
-        setAcquirer(database, actor, await means.provider(), name, change),
+      run: async ({ database, actor, means, settings }: WithKey, { name, ...change }) => {
+        const inProduction = settings.environment === 'production';
+        return setAcquirer(database, actor, await means.provider(), name, change, inProduction);
+      },
       says: ({ name, address }) => `Acquirer ${name} changed; it is at ${address}.`,
     }),
     task({
@@ -478,6 +541,7 @@ export const ACQUIRERS = {
       scope: 'installation',
       route: 'POST /acquirers/:name/remove',
       fresh: true,
+      secondPerson: { for: 'links', when: isLive },
       input: { name: LINK },
       run: ({ database, actor }, { name }) => removeAcquirer(database, actor, name),
       says: ({ name }) => `Acquirer ${name} removed.`,

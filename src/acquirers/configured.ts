@@ -1,10 +1,11 @@
 // Links that operators have added: read from the database, created, and replaced when they change.
+import { type Fit, fitNow, isAsSealed, type ReadRow } from '../journal/seals.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Mode } from '../values/mode.js';
+import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
-import { ACQUIRER_BY_NAME, ACQUIRER_VERSIONS, ACQUIRERS } from './configured.sql.js';
+import { ACQUIRER_BY_NAME, ACQUIRERS } from './configured.sql.js';
 import type { AcquirerLink } from './contract.js';
-import { StoredAcceptors } from './iso8583/acceptors.js';
 import { dialectOf } from './iso8583/dialects/dialects.js';
 import { type Alarm, Iso8583Link } from './iso8583/link.js';
 import { openMacs } from './iso8583/mac-keys.js';
@@ -21,7 +22,6 @@ export interface AcquirerRow {
   readonly name: string;
   readonly kind: 'iso8583';
   readonly mode: Mode;
-  readonly version: number;
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
@@ -33,13 +33,47 @@ export interface AcquirerRow {
   /** The key of the link's wrapped MAC keys, if it has any. */
   readonly keyId: string | null;
   readonly wrapped: Buffer | null;
+  /** Somebody has said that it may go without TLS or MAC in production. */
+  readonly plaintextKnown: boolean;
+  /** Its newest seal in the journal, behind its version. */
+  readonly newest: Buffer | null;
+}
+
+/** For the journal, which seals everything that a link is opened by. */
+export function sealedAcquirer(row: AcquirerRow): ReadRow {
+  const { name, kind, mode, host, port, tls, trusted, dialect, connections, institution, deadlineMs } = row;
+  const { keyId, wrapped, plaintextKnown, newest } = row;
+  // guard(directions: a link is sealed with where it leads): host, port, tls, trusted ⇒ trusted
+  const line = [host, port, tls, trusted, dialect, connections, institution, deadlineMs];
+  const macKeys = [keyId, wrapped?.toString('hex') ?? null];
+  return {
+    subject: subjectOfAcquirer(name),
+    state: [kind, mode, ...line, ...macKeys, plaintextKnown],
+    newest,
+  };
+}
+
+/** By the journal, without a look at whether it is true: for a list. */
+export function versionSaid({ newest }: AcquirerRow): number {
+  return newest?.readInt32BE(0) ?? 0;
+}
+
+export const subjectOfAcquirer = (name: string) => `acquirer/${name}`;
+
+/** Whether a live link would send cards in clear, or take answers from anybody, and nobody has said that it may. */
+export function isUnprotected({ mode, tls, wrapped, plaintextKnown }: AcquirerRow): boolean {
+  return mode === 'live' && !(tls && wrapped !== null) && !plaintextKnown;
 }
 
 export interface ConfiguredParts {
-  /** For STAN leases and acceptors: payments wait for it. */
+  /** For STAN leases: payments wait for it. */
   readonly vital: Database;
+  /** What acquirers know merchants by. */
+  readonly acceptors: Acceptors;
   readonly others: Database;
   readonly provider: KeyProvider;
+  /** Live links without TLS or MAC are not opened, unless somebody has said that they may. */
+  readonly inProduction: boolean;
   readonly onConnectionEvent: (link: string, event: ConnectionEvent) => void;
   readonly onLineEvent?: ((link: string, event: LineEvent) => void) | undefined;
   readonly onAlarm: (link: string, alarm: Alarm) => void;
@@ -68,44 +102,58 @@ export async function readAcquirer(database: Queryable, name: string): Promise<A
 }
 
 export class ConfiguredLinks {
-  /** The version of each link in use. */
-  readonly #versions = new Map<string, number>();
+  /** The seal of each link in use. */
+  readonly #seals = new Map<string, string>();
   readonly #unmade = new Set<string>();
-  readonly #acceptors: Acceptors;
   readonly #stans: Stans;
 
   constructor(private readonly parts: ConfiguredParts) {
-    this.#acceptors = new StoredAcceptors(parts.vital);
     this.#stans = new StanLeases(parts.vital);
   }
 
-  /** Opens links that were added or changed since the last call, and drops those that were removed. Does not wait for them to open. */
+  /**
+   * Opens links that were added or changed since the last call, and drops those that were removed. Does not wait for them to open. The
+   * journal decides: a link in use stays as it is for as long as the journal names its version, whatever is in its row.
+   */
   async follow(links: AcquirerLinks): Promise<{ readonly opened: Promise<unknown> }> {
-    const { rows } = await this.parts.others.query<{ name: string; version: number }>(ACQUIRER_VERSIONS);
-    const current = new Map(rows.map(({ name, version }) => [name, version]));
-    const gone = [...this.#versions.keys()].filter((name) => !current.has(name));
+    const { others } = this.parts;
+    const rows = await readAcquirers(others);
+    const names = new Set(rows.map(({ name }) => name));
+    const gone = [...this.#seals.keys()].filter((name) => !names.has(name));
     for (const name of gone) {
-      this.#versions.delete(name);
-      void links.drop(name);
+      const removed = { subject: subjectOfAcquirer(name), state: null };
+      if (await isAsSealed(others, removed)) this.#drop(name, links);
     }
     const opening: Promise<void>[] = [];
-    if (rows.some(({ name, version }) => this.#versions.get(name) !== version)) {
-      for (const row of await readAcquirers(this.parts.others)) {
-        if (this.#versions.get(row.name) === row.version) continue;
-        const link = await this.#made(row);
-        if (link !== undefined) opening.push(links.put(link));
+    for (const row of rows) {
+      const { name } = row;
+      const fit = await fitNow(others, sealedAcquirer(row));
+      const isInUse = this.#seals.get(name) === fit.seal;
+      // guard(directions: a link that is not as it was sealed is not opened): fit.kind === 'misfit' ⇒ fit.version < 0
+      if (fit.kind === 'misfit') {
+        if (!isInUse && fit.version > 0) this.#drop(name, links);
+        continue;
       }
+      if (isInUse) continue;
+      const link = await this.#made(row, fit);
+      if (link !== undefined) opening.push(links.put(link));
     }
     return { opened: Promise.all(opening) };
   }
 
+  #drop(name: string, links: AcquirerLinks): void {
+    if (this.#seals.delete(name)) void links.drop(name);
+  }
+
   /** Undefined if the link cannot be created: tried again the next time, and reported once. */
-  async #made(row: AcquirerRow): Promise<AcquirerLink | undefined> {
-    const { name, version } = row;
+  async #made(row: AcquirerRow, { version, seal }: Fit): Promise<AcquirerLink | undefined> {
+    const { name } = row;
     try {
-      const link = await this.#make(row);
+      // guard(links: in production no live link goes without TLS and MAC unsaid): this.parts.inProduction && isUnprotected(row) ⇒ this.parts.inProduction && !row.name
+      if (this.parts.inProduction && isUnprotected(row)) refuse('acquirer_unprotected', { acquirer: name });
+      const link = await this.#make(row, version);
       this.#unmade.delete(name);
-      this.#versions.set(name, version);
+      this.#seals.set(name, seal);
       return link;
     } catch (reason) {
       if (!this.#unmade.has(name)) this.parts.onUnmade(name, reason);
@@ -114,9 +162,9 @@ export class ConfiguredLinks {
     }
   }
 
-  async #make(row: AcquirerRow): Promise<AcquirerLink> {
+  async #make(row: AcquirerRow, version: number): Promise<AcquirerLink> {
     const { others, onConnectionEvent, onLineEvent, onAlarm, onTrace, onApprovedAfterReversal } = this.parts;
-    const { name, mode, version } = row;
+    const { name, mode } = row;
     const line = await lineOf(row, this.parts.provider, {
       onConnectionEvent: (event) => onConnectionEvent(name, event),
       onLineEvent: onLineEvent && ((event) => onLineEvent(name, event)),
@@ -129,7 +177,7 @@ export class ConfiguredLinks {
       dialect: line.dialect,
       institution: row.institution ?? undefined,
       line: new Line(line),
-      acceptors: this.#acceptors,
+      acceptors: this.parts.acceptors,
       stans: this.#stans,
       reversals: new StoredReversals(others, name),
       onApprovedAfterReversal,

@@ -142,6 +142,8 @@ export interface LinkStatus {
   readonly connections: number;
   readonly signedOn: number;
   readonly down?: LinkDown | undefined;
+  /** Answers that nothing asked for, since the start. */
+  readonly unasked?: number;
   /** The version of the link's settings; it changes with them. */
   readonly version: number;
 }

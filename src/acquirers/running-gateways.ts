@@ -26,27 +26,25 @@ export interface GatewayOfLink extends Omit<RunningGateway, 'links'> {
   readonly current: boolean;
 }
 
-/** Identifies a link and its settings. */
-interface LinkVersion {
-  readonly name: string;
-  readonly version: number;
-}
-
 export async function runningGateways(database: Queryable): Promise<RunningGateway[]> {
   return (await database.query<RunningGateway>(RUNNING_GATEWAYS)).rows;
 }
 
 /** A gateway that does not know the link has no connections to it. */
-export function gatewaysOf(link: LinkVersion, gateways: readonly RunningGateway[]): GatewayOfLink[] {
+export function gatewaysOf(
+  link: string,
+  currentVersion: number,
+  gateways: readonly RunningGateway[],
+): GatewayOfLink[] {
   return gateways.map(({ process, machine, pid, seenAt, links }) => {
-    const report = links.find(({ name }) => name === link.name);
+    const report = links.find(({ name }) => name === link);
     const { signedOn = 0, connections = 0, failingFor = 0, failingSince, down, version } = report ?? {};
     return {
       ...{ process, machine, pid, signedOn, connections, failingFor },
       failingSince: instantOf(failingSince),
       downSince: instantOf(down?.since),
       downReason: down?.reason ?? (report === undefined ? UNMADE : null),
-      current: version === link.version,
+      current: version === currentVersion,
       seenAt,
     };
   });

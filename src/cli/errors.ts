@@ -9,10 +9,19 @@ type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
 /** Refusals for which the command line has words of its own: what to type instead. */
 const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   live_merchant_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
-  operator_unnamed: ({ message }) => `${message}, with TOLLGATE_OPERATOR`,
+  operator_not_proved: ({ message }) => `${message}, in TOLLGATE_OPERATOR_TOKEN`,
+  second_person_needed: ({ message }) => `${message}; \`tollgate approval list\` shows it`,
+  nobody_else_can_approve: ({ message, details }) =>
+    `${message}; \`tollgate approval refuse ${details.request}\` takes it back`,
   operator_must_name_organisation: ({ message }) => `${message}, with --organisation or --merchant`,
   user_seal_broken: ({ message }) =>
     `${message}; look at \`tollgate user list\`, then \`user revoke\` it, or \`user rotate --reseal\` if it is right`,
+  subject_not_sealable: ({ message }) =>
+    `${message}; use \`tollgate user revoke\` or \`user rotate --reseal\`, or \`operator remove\``,
+  acquirer_unprotected: ({ message }) =>
+    `${message}; give --tls and --mac-key-file, or --plaintext-i-know where the way itself is protected`,
+  seal_broken: ({ message, details }) =>
+    `${message}; find out who, put it right, then seal it as it is with \`tollgate keys seal ${details.subject}\``,
   several_organisations: ({ message }) => `${message}, with --organisation or --merchant`,
   audit_in_several_organisations: ({ message }) => `${message}; say which with --organisation`,
   no_gateway_running: ({ message }) => `${message}; \`tollgate serve\` starts one`,

@@ -1,5 +1,7 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import type { Means } from '../console/all-tasks.js';
 import { demoFileToUpdate } from '../demo/demo.js';
 import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
@@ -9,7 +11,9 @@ import { openKeyProvider } from '../gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../gateway/settings/settings.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { permit } from '../operators/operator-roles.js';
-import { findActingOperator, hasOperators } from '../operators/operators.js';
+import { hasOperators } from '../operators/operators.js';
+import { runTask } from '../operators/second-person/task-requests.js';
+import { operatorWithToken } from '../operators/sessions.js';
 import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import { requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined } from '../postgres/database.js';
@@ -59,26 +63,26 @@ function alone(shared: Shared): DoingAlone<Pick<Means, 'signerIfAvailable'>> {
     get settings() {
       return readSettings();
     },
-    get actor() {
-      return unknownOperator(readSettings());
-    },
+    actor: accountActor(),
   };
 }
 
 function onDatabase(task: Task<Means>, given: object, shared: Shared): Promise<object> {
   const settings = readSettings();
   task.checks?.(settings, given);
-  const asked: Asked = { permission: task, named: namedIn(task.input, given) };
+  const asked: Asked = {
+    permission: task,
+    byAccount: task.byAccount ?? false,
+    named: namedIn(task.input, given),
+  };
   const admitted = task.on === undefined ? admitAndSign : admitOnAnySchema;
   return withDatabase(
     settings,
     async (database) => {
       const provider = openedOnce(settings, database);
       const actor = await admitted(settings, database, provider, asked);
-      return task.run(
-        { ...shared, database, actor, means: meansOf(settings, database, provider), settings },
-        given,
-      );
+      const means = meansOf(settings, database, provider);
+      return runTask(task, { ...shared, database, actor, means, settings }, given);
     },
     { onAnySchema: task.on === 'any schema', as: task.on === 'as owner' ? 'migrating' : 'operating' },
   );
@@ -105,6 +109,7 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
 
 interface Asked {
   readonly permission: Permission;
+  readonly byAccount: boolean;
   readonly named: NamedThings;
 }
 
@@ -135,36 +140,49 @@ function openedOnce(settings: Settings, database: Database): () => Promise<KeyPr
 }
 
 /**
- * The name for the journal: the operator who runs this command, if permitted. As long as there are no operators it is the account of the
- * operating system, marked as such.
+ * The name for the journal of whoever runs this command, if permitted. As long as there are operators it is the one to whom the console
+ * gave a token. Otherwise it is the account of the operating system, marked as such.
  */
-const admit: Admit = async ({ operator: name }, database, provider, { permission, named }) => {
-  if (name === undefined) {
-    if (await hasOperators(database)) refuse('operator_unnamed');
-    return `operator:account:${accountName()}`;
-  }
-  const operator = await findActingOperator(database, name);
+const admit: Admit = async ({ operatorToken }, database, provider, { permission, byAccount, named }) => {
+  const isAsked = operatorToken === undefined && !byAccount && (await hasOperators(database));
+  // guard(command line: nobody is believed by name): const token = ⇒ const token = isAsked ? undefined :
+  const token = isAsked ? await askForToken() : operatorToken;
+  if (token === undefined) return accountActor();
+  const operator = await operatorWithToken(database, await credentialKey(database, await provider()), token);
   await permit(database, operator, permission, named);
-  // A command that only reads works without the key.
-  if (permission.role !== 'viewer')
-    await findActingOperator(database, name, await credentialKey(database, await provider()));
-  return `operator:${name}`;
+  return `operator:${operator.name}`;
 };
 
 /** The same on the schema of any release, and with or without the key. A task without a role needs no operator. */
 const admitOnAnySchema: Admit = async (settings, database, provider, asked) => {
-  if (asked.permission.role === undefined) return unknownOperator(settings);
+  if (asked.permission.role === undefined) return accountActor();
   const signer = await signerIfAvailable(settings, database);
   if (signer !== undefined) setSigner(database, signer);
   return admit(settings, database, provider, asked).catch((error: unknown) => {
-    if (error instanceof KeyUnavailable || isUndefined(error)) return unknownOperator(settings);
+    if (error instanceof KeyUnavailable || isUndefined(error)) return accountActor();
     throw error;
   });
 };
 
-/** For a database that does not exist yet, or has no table of operators. */
-function unknownOperator({ operator }: Settings): string {
-  return operator === undefined ? `operator:account:${accountName()}` : `operator:${operator}`;
+/** At a terminal, without showing it. */
+async function askForToken(): Promise<string> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) refuse('operator_not_proved');
+  const { stdin, stderr } = process;
+  stderr.write('Token from the page “Sign-in and sessions” of the console: ');
+  const silent = new Writable({ write: (_piece, _encoding, done) => done() });
+  const reader = createInterface({ input: stdin, output: silent, terminal: true });
+  const token = await new Promise<string>((resolve) => {
+    reader.once('close', () => resolve(''));
+    reader.question('', resolve);
+  });
+  reader.close();
+  stderr.write('\n');
+  return token.trim() === '' ? refuse('operator_not_proved') : token.trim();
+}
+
+/** Where there are no operators, no database yet, or nobody at a terminal. */
+function accountActor(): string {
+  return `operator:account:${accountName()}`;
 }
 
 function accountName(): string {

@@ -12,6 +12,7 @@ import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
+import { ACCESS_REVIEW } from '../operators/access-review.js';
 import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
@@ -61,6 +62,8 @@ const TRANSACTIONS = {
   tasks: [...TRANSACTIONS_SEEN, FIGURES_OF_DAY, ...TRANSACTIONS_CHANGED],
 } as const;
 
+const OPERATORS_AND_REVIEW = { ...OPERATORS, tasks: [...OPERATORS.tasks, ACCESS_REVIEW] } as const;
+
 /** In the order of `tollgate --help`. */
 export const TASK_GROUPS = [
   DISTRIBUTE,
@@ -86,7 +89,7 @@ export const TASK_GROUPS = [
   WEBHOOKS,
   KEYS,
   CARDS,
-  OPERATORS,
+  OPERATORS_AND_REVIEW,
   JOURNAL,
   EVENTS,
   FIGURES,

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { ClientAddresses } from '../http/authentication.js';
 import type { KeyRotations } from '../installation/keys.js';
+import type { SealWatch } from '../journal/seal-watch.js';
 import type { Challenges } from '../operators/sign-in/challenges.js';
 import type { Passwords } from '../operators/sign-in/password.js';
 import type { IdentityProvider } from '../operators/sign-in/provider.js';
@@ -18,9 +19,12 @@ import type { Live } from './live.js';
 export interface ConsoleParts {
   /** With the rights of operators' commands. Routes are given one that knows where the request comes from. */
   readonly database: Database;
+  /** The same, with sessions of its own for what only reads. */
+  readonly readDatabase: Database;
   /** Operators and their sessions are sealed under it. */
   readonly key: CredentialKey;
   readonly journalKey: Buffer;
+  readonly seals: SealWatch;
   readonly provider: KeyProvider;
   /** For voids, refunds and completions. */
   readonly requests: RequestMeans;

@@ -20,6 +20,10 @@ const OWN = {
   not_found: { status: 404, message: 'There is no such thing, or it is not yours to see.' },
   too_many_sign_ins: { status: 429, message: 'Too many try to sign in at the moment. Try again.' },
   too_many_streams: { status: 429, message: 'Too many pages watch at the same time.' },
+  too_many_reads: {
+    status: 429,
+    message: 'You, or operators together, look at too much at the same time. Try again.',
+  },
   provider_unavailable: {
     status: 503,
     message: 'The identity provider does not answer. Try again, or sign in another way.',
@@ -32,10 +36,15 @@ export type ConsoleProblemCode = keyof typeof OWN | ProblemCode;
 /** Refusals that are neither "there is no such" (404) nor about what was sent (422). */
 const STATUSES: { readonly [Code in RefusalCode]?: number } = {
   sign_in_link_refused: 401,
+  sign_in_link_opened_by_inviter: 403,
+  second_person_needed: 409,
+  nobody_else_can_approve: 409,
+  second_person_not_independent: 403,
   sign_in_failed: 401,
   passkey_refused: 401,
   provider_refused: 401,
   too_many_attempts: 429,
+  operator_disabled: 403,
   acceptor_not_permitted: 403,
   not_processed: 503,
   no_gateway_running: 503,

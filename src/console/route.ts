@@ -99,10 +99,12 @@ export type RouteOptions<Path extends string = string, Body extends TSchema = TS
   Further;
 
 interface Further {
-  /** For money and keys: the operator has proved who they are within the last five minutes. */
+  /** For what sends money, cards or rights elsewhere: the operator proved who they are in the last five minutes. */
   readonly recent?: boolean;
   /** A page asks for it by itself: nobody stays signed in by it. */
   readonly background?: boolean;
+  /** Reads all of something, and changes nothing. */
+  readonly long?: boolean;
   /** Takes a file instead of JSON, of this many bytes at most. */
   readonly fileBytes?: number;
 }

@@ -8,7 +8,6 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Check, checker } from '../api/validation.js';
 import { NO_SCHEMAS } from '../http/no-schemas.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
-import { journal } from '../journal/journal.js';
 import { isAtLeast } from '../operators/operator-roles.js';
 import { findSession, type Session, seeSession } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
@@ -20,6 +19,8 @@ import { checkOrigin, isSafe, originOf } from './origin.js';
 import { addPageFiles, type PageFiles } from './page-files.js';
 import type { ConsoleParts } from './parts.js';
 import { ConsoleProblem, errorAnswer, INTERNAL_ERROR } from './problems.js';
+import { ReadLimits } from './read-limits.js';
+import { RefusalJournal } from './refusal-journal.js';
 import {
   type Call,
   Download,
@@ -42,6 +43,10 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 export class ConsoleSite {
   readonly #streams = new Streams();
+  readonly #reads = new ReadLimits();
+  readonly #refusals = new RefusalJournal((error) =>
+    this.parts.log.error({ err: error }, 'refused tasks could not be journalled'),
+  );
   #app: FastifyInstance | undefined;
   #opening: Promise<FastifyInstance> | undefined;
 
@@ -60,8 +65,9 @@ export class ConsoleSite {
   }
 
   /** Ends all event streams. The pages connect again. */
-  close(): void {
+  async close(): Promise<void> {
     this.#streams.close();
+    await this.#refusals.close();
   }
 
   async #open(): Promise<FastifyInstance> {
@@ -120,18 +126,23 @@ export class ConsoleSite {
   async #answer(route: Route, check: Check, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const origin = originOf(request.raw, this.parts);
     if (!('fromElsewhere' in route.options && route.options.fromElsewhere)) checkOrigin(request.raw, origin);
+    const { key, settings } = this.parts;
     const address = this.parts.clientAddresses.of(request.raw);
-    const database = this.#databaseFor(address);
+    const database = this.#databaseFor(this.parts.database, address);
     const { token, ...cookies } = cookiesOf(request, reply, origin);
-    const find = async () => (token === undefined ? undefined : findSession(database, this.parts.key, token));
+    const find = async () =>
+      token === undefined ? undefined : findSession(database, key, token, settings.sessionIdleMs);
     const session = await find();
-    const operator = await admitted(route, session, database);
+    const operator = await this.#admitted(route, session, database);
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const call = {
       params: request.params as object,
       query: queryOf(request),
-      database,
+      // guard(console: a read ends with its asker): .until(gone.signal) ⇒
+      database: isRead(route)
+        ? this.#databaseFor(this.parts.readDatabase, address).until(gone.signal)
+        : database,
       parts: this.parts,
       address,
       agent: request.headers['user-agent'] ?? '',
@@ -145,8 +156,15 @@ export class ConsoleSite {
       ('background' in route.options && route.options.background === true);
     if (session !== undefined && !session.seenLately && !isByItself) await seeSession(database, session);
     await withBody(route, check, request.raw, async (body) => {
-      const result = await run(route, { ...call, body }, operator);
-      if (!(result instanceof EventStream)) return send(result, reply);
+      const end =
+        isRead(route) && operator ? this.#reads.begin(operator.name, route.options.long === true) : () => {};
+      let result: unknown;
+      try {
+        result = await run(route, { ...call, body }, operator);
+        if (!(result instanceof EventStream)) return await send(result, reply);
+      } finally {
+        end();
+      }
       await this.#streams.send(reply.raw, result, {
         session: (session as Session).tag.toString('hex'),
         goesOn: async () => (await find()) !== undefined,
@@ -154,10 +172,29 @@ export class ConsoleSite {
     });
   }
 
+  /** Refusals because of the role or the organisation are journalled, as they are for commands. */
+  async #admitted(
+    route: Route,
+    session: Session | undefined,
+    database: Database,
+  ): Promise<Operator | undefined> {
+    try {
+      return admit(route, session);
+    } catch (error) {
+      if (session !== undefined && error instanceof ConsoleProblem && OVERREACHING.includes(error.code))
+        await this.#refusals.note(database, {
+          operator: session.operator.name,
+          organisationId: session.operator.organisationId ?? undefined,
+          task: `${route.options.method} ${route.options.path}`,
+        });
+      throw error;
+    }
+  }
+
   /** Journal entries made through this database carry the address of the request. */
-  #databaseFor(address: string): Database {
-    const database = this.parts.database.withOwnOrigin();
-    setSigner(database, new EntrySigner(this.parts.journalKey, address));
+  #databaseFor(sessions: Database, address: string): Database {
+    const database = sessions.withOwnOrigin();
+    setSigner(database, new EntrySigner(this.parts.journalKey, address, this.parts.seals));
     return database;
   }
 
@@ -221,24 +258,9 @@ async function send(result: unknown, reply: FastifyReply): Promise<void> {
   else reply.header('content-type', JSON_TYPE).send(JSON.stringify(result));
 }
 
-/** Refusals because of the role or the organisation are journalled, as they are for commands. */
-async function admitted(
-  route: Route,
-  session: Session | undefined,
-  database: Database,
-): Promise<Operator | undefined> {
-  try {
-    return admit(route, session);
-  } catch (error) {
-    if (session !== undefined && error instanceof ConsoleProblem && OVERREACHING.includes(error.code))
-      await journal(database, {
-        actor: `operator:${session.operator.name}`,
-        action: 'operator.refused',
-        organisationId: session.operator.organisationId ?? undefined,
-        detail: `${route.options.method} ${route.options.path}`,
-      });
-    throw error;
-  }
+/** Its work is of no use to anybody once the browser has gone. */
+function isRead(route: Route): route is Extract<Route, { kind: 'closed' }> {
+  return route.kind === 'closed' && (route.options.method === 'GET' || route.options.long === true);
 }
 
 /** Throws unless the operator with this session may call the route. */

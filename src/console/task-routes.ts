@@ -1,5 +1,6 @@
 // Routes of the console that follow from tasks: the fields of a task say how to read path, query and body.
 import type { TSchema } from '../api/typebox.js';
+import { runTask } from '../operators/second-person/task-requests.js';
 import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import type { Kind } from '../tasks/kinds.js';
 import { type Field, namedIn, type Task } from '../tasks/task.js';
@@ -20,7 +21,9 @@ export function routesOf(task: Task<Means>): Route[] {
     method,
     path,
     permission: task,
+    // guard(console: a fresh proof for what redirects cards, money or rights): task.fresh ?? false ⇒ false
     recent: task.fresh ?? false,
+    long: task.long ?? false,
     ...(method === 'POST' && inBody.length > 0 && { body: schemaOf(inBody) }),
   };
   return [
@@ -29,7 +32,7 @@ export function routesOf(task: Task<Means>): Route[] {
       await checkInside(call, task, given);
       const { settings } = call.parts;
       const doing = { ...call, means: meansOf(call), settings, progress: () => () => {} };
-      const result = await task.run(doing, given);
+      const result = await runTask(task, doing, given);
       return Array.isArray(result) ? result.map(outward) : outward(result);
     }),
   ];

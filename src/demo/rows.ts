@@ -1,5 +1,6 @@
 // Turns a generated transaction into its row, with the card or account sealed if it would still be there.
 import type { DemoTransaction } from '../payments/demo-transaction.js';
+import { outcomeSealOf } from '../payments/outcome-seals.js';
 import { attestedWords, paymentDetailsPlace } from '../payments/transaction.js';
 import type { Audit, MerchantId } from '../values/ids.js';
 import { cents } from '../values/money.js';
@@ -33,22 +34,26 @@ export async function rowOf(draft: Draft, parts: RowParts): Promise<DemoTransact
     transactionType: draft.type,
     amountCents: cents(draft.amountCents),
     currency: CURRENCY,
+    acquirer: method.kind === 'card' ? 'simulator' : 'simulated-bank',
+    correlationId: draft.correlationId,
+    ...(targetAudit !== undefined && { targetAudit }),
+  };
+  const outcome = {
+    status,
+    gatewayStatusCode: draft.gatewayStatusCode,
+    ...(decided && said(draft)),
   };
   return {
     ...known,
-    correlationId: draft.correlationId,
     createdMs: draft.createdMs,
     reference: draft.reference,
-    ...(targetAudit !== undefined && { targetAudit }),
-    acquirer: method.kind === 'card' ? 'simulator' : 'simulated-bank',
     ...(method.kind === 'card'
       ? { cardMask: method.card.number.mask, cardType: method.card.number.type }
       : { bankAccount: method.account.shown }),
     tokenId: method.member === undefined ? undefined : tokenOf(shop, method.member, method.kind),
     userId: owner.userId,
-    status,
-    gatewayStatusCode: draft.gatewayStatusCode,
-    ...(decided && said(draft)),
+    ...outcome,
+    outcomeSeal: decided ? await outcomeSealOf(parts.keys, known, outcome) : undefined,
     ...(draft.settlementDate !== undefined && { settlementDate: draft.settlementDate }),
     ...(draft.voidableUntilMs !== undefined && { voidableUntilMs: draft.voidableUntilMs }),
     ...(draft.completableUntilMs !== undefined && { completableUntilMs: draft.completableUntilMs }),
@@ -70,7 +75,7 @@ export async function rowOf(draft: Draft, parts: RowParts): Promise<DemoTransact
 
 type Known = Pick<
   DemoTransaction,
-  'organisationId' | 'merchantId' | 'audit' | 'transactionType' | 'amountCents' | 'currency'
+  'organisationId' | 'merchantId' | 'audit' | 'transactionType' | 'amountCents' | 'currency' | 'acquirer'
 >;
 
 /** A void has no amount. */

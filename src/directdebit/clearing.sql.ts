@@ -1,5 +1,8 @@
+import { OUTCOME } from '../payments/outcome-seals.sql.js';
 import { APPROVE_CLEARED } from '../payments/status.sql.js';
+import { bytes, columns, integer } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
+import type { Audit, OrganisationId } from '../values/ids.js';
 
 /** Whether there is anything to do at all. Asked every second, of an index that is empty most of the time. */
 export const ANYTHING_DUE: Statement = {
@@ -29,13 +32,13 @@ export const DUE_TO_RETURN: Statement = {
   name: 'due-to-return',
   text: `
     SELECT i.organisation_id AS "organisationId", i.audit, i.simulated_return AS code,
-      t.transaction_type AS "transactionType"
+      t.transaction_type AS "transactionType", ${OUTCOME} AS stored
     FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
     WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
     ORDER BY i.next_at, i.audit LIMIT $2`,
   spread: `
     SELECT i.organisation_id AS "organisationId", i.audit, i.simulated_return AS code,
-      t.transaction_type AS "transactionType"
+      t.transaction_type AS "transactionType", ${OUTCOME} AS stored
     FROM directdebit_item i CROSS JOIN LATERAL transactions_at(ARRAY[i.organisation_id], ARRAY[i.audit]) t
     WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
     ORDER BY i.next_at, i.audit LIMIT $2`,
@@ -45,21 +48,55 @@ export const DUE_TO_RETURN: Statement = {
  * What nobody has returned in time counts as cleared. What the simulated bank has not looked at yet must wait: it may
  * be going to return it. So must a file for a real bank that never reached the operator's disk.
  */
+export const DUE_TO_CLEAR: Statement = {
+  name: 'due-to-clear',
+  // guard(clearing: not before its time): next_at <= to_timestamp($1::float8 / 1000) AND i. ⇒
+  text: `
+    SELECT i.organisation_id AS "organisationId", i.audit FROM directdebit_item i
+    JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
+      AND f.number = i.file_number
+    WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL
+      AND f.taken_at IS NOT NULL AND (f.written_at IS NOT NULL OR f.simulated)
+    ORDER BY i.next_at, i.audit LIMIT $2 FOR UPDATE OF i SKIP LOCKED`,
+};
+
+/** What the seals of an organisation's ($1) items are made of. */
+export const OUTCOMES_OF_ITEMS: Statement = {
+  name: 'outcomes-of-items',
+  text: `
+    SELECT ${OUTCOME} AS stored FROM transaction t
+    WHERE t.organisation_id = $1 AND t.audit = ANY ($2::integer[])`,
+};
+
+/** After the days of the settlement and the message. */
+export const CLEARED_ITEMS = columns<{
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
+  readonly outcomeSeal: Buffer;
+}>(
+  'due',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ audit }) => audit),
+    outcome_seal: bytes(({ outcomeSeal }) => outcomeSeal),
+  },
+  { after: 3 },
+);
+
 export const CLEAR_DUE: Statement = {
   name: 'clear-due',
-  // guard(clearing: not before its time): next_at <= to_timestamp($3::float8 / 1000) AND i. ⇒
   text: `
-    WITH due AS (
-      SELECT i.organisation_id, i.audit FROM directdebit_item i
-      JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
-        AND f.number = i.file_number
-      WHERE i.next_at <= to_timestamp($3::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL
-        AND f.taken_at IS NOT NULL AND (f.written_at IS NOT NULL OR f.simulated)
-      ORDER BY i.next_at, i.audit LIMIT $4 FOR UPDATE OF i SKIP LOCKED
-    ), cleared AS (
-      UPDATE directdebit_item i SET state = 'cleared', next_at = NULL FROM due
+    WITH cleared AS (
+      UPDATE directdebit_item i SET state = 'cleared', next_at = NULL FROM ${CLEARED_ITEMS.rows}
       WHERE i.organisation_id = due.organisation_id AND i.audit = due.audit
-      RETURNING i.organisation_id, i.audit, $5::text AS message
+      RETURNING i.organisation_id, i.audit, $3::text AS message, due.outcome_seal
     ), ${APPROVE_CLEARED}
     SELECT audit FROM approved`,
+};
+
+/** Items of an organisation ($1) whose transaction somebody has changed: looked at again after an hour. */
+export const PUT_OFF_ITEMS: Statement = {
+  name: 'put-off-items',
+  text: `
+    UPDATE directdebit_item SET next_at = next_at + interval '1 hour' WHERE organisation_id = $1 AND audit = ANY ($2::integer[])`,
 };

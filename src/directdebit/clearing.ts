@@ -2,11 +2,23 @@
 // returns some of them, and what nobody returns in time is cleared. Any number of processes may run it.
 import type { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { Clock } from '../clock/clock.js';
-import { CLEARED } from '../payments/transaction.js';
-import type { Database } from '../postgres/database.js';
+import { sealedNext } from '../payments/outcome-seals.js';
+import { CLEARED, type StoredOutcome } from '../payments/transaction.js';
+import type { Database, Queryable } from '../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { addBusinessDays, settlementCalendar, settlementCutOff, sydneyDate } from '../values/time.js';
-import { ANYTHING_DUE, CLEAR_DUE, DUE_FOR_A_FILE, DUE_TO_RETURN, LOCK_CLEARING } from './clearing.sql.js';
+import type { DataKeys } from '../vault/keys/keys.js';
+import {
+  ANYTHING_DUE,
+  CLEAR_DUE,
+  CLEARED_ITEMS,
+  DUE_FOR_A_FILE,
+  DUE_TO_CLEAR,
+  DUE_TO_RETURN,
+  LOCK_CLEARING,
+  OUTCOMES_OF_ITEMS,
+  PUT_OFF_ITEMS,
+} from './clearing.sql.js';
 import { directEntryOf } from './direct-entry.js';
 import type { DirectDebitFile, DirectDebitFiles, LodgedFileItem } from './files/files.js';
 import { type Return, takeReturns } from './returns.js';
@@ -18,11 +30,14 @@ const RETURNED_AFTER_DAYS = 1;
 /** So that a file is made within the time that a statement may take. */
 const MOST_ITEMS = 20_000;
 const SIMULATED_BANK = 'bank:simulated';
+const CLEARED_CODE = { responseCode: CLEARED.responseCode };
 
 export interface ClearingParts {
   readonly database: Database;
   readonly files: DirectDebitFiles;
   readonly bank: SimulatedBank;
+  /** Check and seal outcomes. */
+  readonly keys: DataKeys;
   readonly clock: Clock;
   /** What a transaction is called towards an acquirer. */
   readonly referenceOf: (organisationId: OrganisationId, audit: Audit) => string;
@@ -110,16 +125,37 @@ export class Clearing {
       for (const { organisationId, audit } of rows) {
         await bank.giveBack(referenceOf(organisationId, audit));
       }
-      await takeReturns(database, rows, { actor: SIMULATED_BANK, nowMs });
+      await takeReturns(database, this.parts.keys, rows, { actor: SIMULATED_BANK, nowMs });
       if (rows.length < BATCH) return;
     }
   }
 
   async #clearWhatIsDue(nowMs: number): Promise<void> {
     for (;;) {
-      const values = [...settlementCalendar(nowMs), nowMs, BATCH, CLEARED.responseMessage];
-      const { count } = await this.parts.database.query(CLEAR_DUE, values);
-      if (count < BATCH) return;
+      const due = await this.parts.database.transaction((connection) => this.#clearPage(connection, nowMs));
+      if (due < BATCH) return;
     }
+  }
+
+  async #clearPage(connection: Queryable, nowMs: number): Promise<number> {
+    type Due = Pick<StoredOutcome, 'organisationId' | 'audit'>;
+    const { rows: due } = await connection.query<Due>(DUE_TO_CLEAR, [nowMs, BATCH]);
+    for (const organisationId of new Set(due.map((item) => item.organisationId))) {
+      const audits = due.filter((item) => item.organisationId === organisationId).map(({ audit }) => audit);
+      const { rows } = await connection.query<{ stored: StoredOutcome }>(OUTCOMES_OF_ITEMS, [
+        organisationId,
+        audits,
+      ]);
+      const { sealed, changed } = await sealedNext(
+        this.parts.keys,
+        rows.map(({ stored }) => ({ stored, next: { ...stored, status: 'approved', ...CLEARED_CODE } })),
+      );
+      if (changed.length > 0)
+        await connection.query(PUT_OFF_ITEMS, [organisationId, changed.map(({ stored }) => stored.audit)]);
+      const items = sealed.map(({ stored, outcomeSeal }) => ({ ...stored, outcomeSeal }));
+      const values = [...settlementCalendar(nowMs), CLEARED.responseMessage, ...CLEARED_ITEMS.encode(items)];
+      if (items.length > 0) await connection.query(CLEAR_DUE, values);
+    }
+    return due.length;
   }
 }

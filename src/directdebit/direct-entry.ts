@@ -1,6 +1,8 @@
 // How merchants lodge with their banks: the direct-entry settings, as the operator sets and sees them.
 import { holdClock } from '../clock/gateway-clock.js';
 import { journal } from '../journal/journal.js';
+import { checkSeal, fitNow, type ReadRow, sealBroken } from '../journal/seals.js';
+import { LOCK_MERCHANT } from '../organisations/sealed-merchant.sql.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
@@ -33,6 +35,8 @@ type Row = { [Key in keyof DirectEntry]: DirectEntry[Key] | null } & {
   readonly mode: Mode;
   readonly simulated: boolean;
   readonly name: string;
+  /** Of the journal, behind its version. */
+  readonly newest: Buffer | null;
 };
 
 /** What stands for the bank in the simulated bank's files: no bank is called so. */
@@ -42,12 +46,32 @@ export const DEFAULT_DISPUTE_DAYS = 365;
 
 /** The merchant's settings; those of the simulated bank where a test merchant has none. */
 export async function directEntryOf(database: Queryable, merchantId: number): Promise<DirectEntry> {
-  const { rows } = await database.query<Row>(DIRECT_ENTRY, [merchantId]);
-  const { name, ...entry } = rows[0] ?? refuse('merchant_not_found', { merchant: merchantId });
+  const found = await findDirectEntry(database, merchantId);
+  const row = sealedDirectEntry(found);
+  const fit = await fitNow(database, row);
+  // guard(directions: nothing is lodged with a bank that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.kind !== 'fits' && fit.version < 0
+  if (fit.kind === 'misfit') throw sealBroken(row.subject, fit.misfit);
+  const { name, newest: _, ...entry } = found;
   if (entry.bank !== null) return entry as DirectEntry;
   const { organisationId, merchant, mode, simulated } = entry;
   if (!simulated) refuse('bank_not_set', { merchant });
   return { ...simulatedSettings(name), organisationId, merchant, mode };
+}
+
+export async function findDirectEntry(database: Queryable, merchant: number): Promise<Row> {
+  const { rows } = await database.query<Row>(DIRECT_ENTRY, [merchant]);
+  return rows[0] ?? refuse('merchant_not_found', { merchant });
+}
+
+/** For the journal, which seals everything that a merchant lodges by. */
+export function sealedDirectEntry(row: Row): ReadRow {
+  const { organisationId, merchant, bank, userName, userId, description, newest } = row;
+  const { traceBsb, traceAccount, remitter, clearingDays, disputeDays, simulated } = row;
+  // guard(directions: a bank is sealed with the account that money goes to): traceBsb, traceAccount, remitter ⇒ remitter
+  const account = [traceBsb, traceAccount, remitter];
+  const rest = [userName, userId, description, clearingDays, disputeDays, simulated];
+  const state = bank === null ? null : [organisationId, bank, ...account, ...rest];
+  return { subject: `bank/${merchant}`, state, newest };
 }
 
 /** What the simulated bank calls a merchant that has not said how it wants to be called. */
@@ -107,6 +131,8 @@ export async function setDirectEntry(
   } = wish;
   return database.transaction(async (connection) => {
     if (!simulated && (await holdClock(connection)) > 0) refuse('bank_needs_real_time');
+    await connection.query(LOCK_MERCHANT, [merchant]);
+    await checkSeal(connection, sealedDirectEntry(await findDirectEntry(connection, merchant)));
     const values = [
       merchant,
       wish.bank,
@@ -127,13 +153,9 @@ export async function setDirectEntry(
         throw live ? new Refusal('live_merchant_needs_real_bank', { merchant }) : error;
       });
     const { organisationId, merchantId } = rows[0] ?? refuse('merchant_not_found', { merchant });
-    await journal(connection, {
-      actor: operator,
-      action: 'directdebit.set',
-      organisationId,
-      merchantId,
-      detail: simulated ? `${wish.bank}, simulated` : wish.bank,
-    });
+    const detail = simulated ? `${wish.bank}, simulated` : wish.bank;
+    const entry = { actor: operator, action: 'directdebit.set', organisationId, merchantId, detail } as const;
+    await journal(connection, entry, sealedDirectEntry(await findDirectEntry(connection, merchant)));
     return showDirectEntry(connection, merchant);
   });
 }

@@ -9,7 +9,6 @@ import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
 import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
 import type { DoingWithKey, KeyProvider } from '../vault/keys/key-provider.js';
-import { DataKeys } from '../vault/keys/keys.js';
 import { type DirectEntryView, directEntryOf, setDirectEntry, showDirectEntry } from './direct-entry.js';
 import { DIRECT_DEBIT_FILES, DIRECT_DEBIT_STATUS } from './directdebit-tasks.sql.js';
 import { exportFile } from './files/export.js';
@@ -101,9 +100,10 @@ export async function importDirectDebitReturns(
   { path, progress = () => {} }: ImportWish,
 ): Promise<ImportResult> {
   const nowMs = await gatewayTime(database);
-  const files = new DirectDebitFiles(database, new DataKeys(database, provider));
-  const installation = await files.installation();
-  return importReturns(database, { installation, nowMs, actor, path, progress });
+  return withJournalledKeys(database, actor, provider, async (keys) => {
+    const installation = await new DirectDebitFiles(database, keys).installation();
+    return importReturns(database, { installation, keys, nowMs, actor, path, progress });
+  });
 }
 
 const MERCHANT = needed(ID, '--merchant <id>', 'the merchant', { names: 'merchants' });
@@ -165,6 +165,8 @@ export const DIRECT_DEBIT = {
       help: 'put every item that waits into a new file for the bank; what is in it can no longer be voided',
       role: 'operator',
       scope: 'organisation',
+      byAccount: true,
+      fresh: true,
       input: {
         merchant: MERCHANT,
         out: needed(TEXT, '--out <file>', 'where to write it; never overwrites another file'),
@@ -189,6 +191,7 @@ export const DIRECT_DEBIT = {
       role: 'operator',
       // A file may name items of several merchants.
       scope: 'installation',
+      byAccount: true,
       input: { path: needed(TEXT, '<file>', 'the file with the items that the bank returned') },
       run: async ({ database, actor, means, progress }: DoingWithKey, { path }) =>
         importDirectDebitReturns(database, actor, await means.provider(), {

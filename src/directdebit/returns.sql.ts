@@ -1,5 +1,6 @@
+import { OUTCOME } from '../payments/outcome-seals.sql.js';
 import { DECLINE_RETURNED, DECLINE_RETURNED_ELSEWHERE, RELEASE_DECLINED } from '../payments/status.sql.js';
-import { columns, integer, smallint, text } from '../postgres/batches.js';
+import { bytes, columns, integer, smallint, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
 
@@ -19,7 +20,7 @@ export const SENT_BACK = columns<
 const ASKED_ITEMS = `
     SELECT asked.place::integer AS place, i.state, i.return_code AS "returnCode", t.status, t.transaction_type AS "transactionType",
       t.amount_cents AS "amountCents", t.bank_account AS "bankAccount", t.merchant_id AS "merchantId",
-      f.processing_day + coalesce(e.dispute_days, $2) >= $1::date AS "inTime"
+      f.processing_day + coalesce(e.dispute_days, $2) >= $1::date AS "inTime", ${OUTCOME} AS stored
     FROM ${SENT_BACK.places}
     CROSS JOIN LATERAL (
       -- Each by its key, even where no statistics are there yet: by way of its file it would be looked for among all items of that.
@@ -48,6 +49,7 @@ export const LISTED = columns<{
   readonly audit: Audit;
   readonly code: number;
   readonly message: string;
+  readonly outcomeSeal: Buffer;
 }>(
   'listed',
   {
@@ -55,6 +57,7 @@ export const LISTED = columns<{
     audit: integer(({ audit }) => audit),
     code: smallint(({ code }) => code),
     message: text(({ message }) => message),
+    outcome_seal: bytes(({ outcomeSeal }) => outcomeSeal),
   },
   { after: 2 },
 );
@@ -82,7 +85,7 @@ const RETURN_LOCKED = `  ), returned AS (
     UPDATE directdebit_item i SET state = 'returned', return_code = listed.code, next_at = NULL
     FROM locked JOIN listed ON listed.organisation_id = locked.organisation_id AND listed.audit = locked.audit
     WHERE i.organisation_id = locked.organisation_id AND i.audit = locked.audit
-    RETURNING i.organisation_id, i.audit, listed.code, listed.message
+    RETURNING i.organisation_id, i.audit, listed.code, listed.message, listed.outcome_seal
   ),`;
 
 const TOLD = `

@@ -1,10 +1,13 @@
 // Returns: an item that the bank sends back makes its transaction declined, also when it was taken for cleared already.
 import { journal } from '../journal/journal.js';
+import { sealedNext } from '../payments/outcome-seals.js';
+import type { SealedOutcome, StoredOutcome } from '../payments/transaction.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
 import { directDebitMode, maskAccountNumber, type ShownBankAccount } from '../values/bank-account.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
 import { settlementCalendar } from '../values/time.js';
+import type { DataKeys } from '../vault/keys/keys.js';
 import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';
 import type { ReturnedItem } from './files/aba-line.js';
 import type { Lodged } from './files/lodgement-reference.js';
@@ -28,6 +31,7 @@ export interface Return {
   readonly audit: Audit;
   readonly code: number;
   readonly transactionType: string;
+  readonly stored: StoredOutcome;
 }
 
 /** A transaction that was declined by a return. */
@@ -57,18 +61,24 @@ interface FoundRow {
   readonly amountCents: Cents;
   readonly bankAccount: ShownBankAccount;
   readonly inTime: boolean;
+  readonly stored: StoredOutcome;
 }
 
-/** Takes the returns, all or none of them. What has been returned before is left alone. */
+/**
+ * Takes the returns, all or none of them. What has been returned before is left alone, and so is what somebody has changed in the
+ * database: that is reported.
+ */
 export async function takeReturns(
   database: Queryable,
+  keys: DataKeys,
   returns: readonly Return[],
   { actor, nowMs }: { readonly actor: string; readonly nowMs: number },
 ): Promise<Declined[]> {
   const calendar = settlementCalendar(nowMs);
   // An item that is listed twice comes back once: as its first line says.
   const first = new Map([...returns].reverse().map((one) => [keyOf(one), one]));
-  const unique = [...first.values()];
+  const next = [...first.values()].map((one) => ({ ...one, next: declinedBy(one) }));
+  const { sealed: unique } = await sealedNext(keys, next);
   // A refund gives its amount back to its target, which may be among the returned ones itself: first the targets.
   const refunds = unique.filter(({ transactionType }) => transactionType === 'refund');
   const others = unique.filter(({ transactionType }) => transactionType !== 'refund');
@@ -88,6 +98,14 @@ export async function takeReturns(
   });
 }
 
+function declinedBy({ stored, code }: Return): SealedOutcome {
+  const { gatewayStatusCode } = stored;
+  return { status: 'declined', gatewayStatusCode, responseCode: String(code) };
+}
+
+/** With the seal of what it becomes. */
+type SealedReturn = Return & { readonly outcomeSeal: Buffer };
+
 function keyOf({ organisationId, audit }: Pick<Return, 'organisationId' | 'audit'>): string {
   return `${organisationId}/${audit}`;
 }
@@ -96,11 +114,11 @@ async function decline(
   connection: Queryable,
   statement: Statement,
   calendar: readonly string[],
-  returns: readonly Return[],
+  returns: readonly SealedReturn[],
 ): Promise<Declined[]> {
   if (returns.length === 0) return [];
-  const listed = returns.map(({ organisationId, audit, code }) => {
-    return { organisationId, audit, code, message: RETURN_MEANINGS[code] ?? 'Returned' };
+  const listed = returns.map(({ organisationId, audit, code, outcomeSeal }) => {
+    return { organisationId, audit, code, message: RETURN_MEANINGS[code] ?? 'Returned', outcomeSeal };
   });
   const declined: Declined[] = [];
   // One organisation after the other, in the order in which everybody does it: a file may have items of several.
@@ -121,6 +139,7 @@ export interface Matched {
 /** What each line of a returns file is about: a return to take, or why there is none. Everything has to agree. */
 export async function matchReturns(
   database: Database,
+  keys: DataKeys,
   lines: readonly Matched[],
   today: string,
 ): Promise<(Return | NoMatch)[]> {
@@ -130,11 +149,18 @@ export async function matchReturns(
     ...SENT_BACK.encode(lines.map(({ lodged }) => lodged)),
   ]);
   const found = new Map(rows.map((row) => [row.place, row]));
+  const changed = (
+    await sealedNext(
+      keys,
+      rows.map(({ stored }) => ({ stored, next: stored })),
+    )
+  ).changed;
+  const isChanged = new Set(changed.map(({ stored }) => stored));
   return lines.map(({ lodged, item }, index) => {
     const row = found.get(index + 1);
     if (lodged === undefined || row === undefined) return 'unknown reference';
-    // guard(return: only if everything agrees): if (!agrees(row, item)) return 'details differ'; ⇒
-    if (!agrees(row, item)) return 'details differ';
+    // guard(return: only if everything agrees): !agrees(row, item) || ⇒
+    if (!agrees(row, item) || isChanged.has(row.stored)) return 'details differ';
     // guard(return: once): if (row.state === 'returned') ⏎ return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code'; ⇒
     if (row.state === 'returned')
       return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code';
@@ -142,7 +168,8 @@ export async function matchReturns(
     // guard(return: only of what a bank has): if (!row.inTime) return 'too late'; ⇒
     if (!row.inTime) return 'too late';
     const { organisationId, audit } = lodged;
-    return { organisationId, audit, code: item.returnCode, transactionType: row.transactionType };
+    const { transactionType, stored } = row;
+    return { organisationId, audit, code: item.returnCode, transactionType, stored };
   });
 }
 

@@ -91,6 +91,7 @@ export const FIGURES = {
       // Reads, and counts what is not counted yet: every gateway does so by itself.
       role: 'viewer',
       scope: 'installation',
+      byAccount: true,
       input: { days: optional(count(365), '--days <days>', 'how many days back', { default: 2 }) },
       run: checkFigures,
       says: ({ days, wrong }) =>

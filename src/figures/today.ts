@@ -261,7 +261,7 @@ async function linksFor(
       connections: sumOf(same, (report) => report.connections),
       gateways: same.length,
       failing: same.filter(({ failingFor = 0 }) => failingFor > 0).length,
-      ...conditionOf(gatewaysOf({ name, version: 0 }, running)),
+      ...conditionOf(gatewaysOf(name, 0, running)),
     };
   });
   return { figures, shown };

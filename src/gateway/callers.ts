@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import { LogThrottle } from '../http/observability/log-throttle.js';
 import { ChainKey } from '../journal/blocks.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
+import { journal } from '../journal/journal.js';
+import { SealWatch } from '../journal/seal-watch.js';
 import { Callers } from '../organisations/users/callers.js';
 import { CredentialKey } from '../organisations/users/credentials.js';
 import { isUndefined, type Queryable } from '../postgres/database.js';
@@ -35,10 +37,6 @@ export function openCallers(
       onBroken();
       broken.add(`${username} ${how}`, { username, how });
     },
-    onPutBack: (username) => {
-      onBroken();
-      log.error({ username }, 'a user was set back to an earlier state');
-    },
   });
 }
 
@@ -48,11 +46,34 @@ export async function openCredentialKey({ vital }: Databases, { provider }: Vaul
 }
 
 /** The key of the journal, for a process that serves: the process signs its entries and takes turns at extending the chain. */
-export async function openJournal(databases: Databases, { provider }: Vault): Promise<ChainKey> {
+export async function openJournal(
+  databases: Databases,
+  { provider }: Vault,
+  watch: SealWatch,
+): Promise<ChainKey> {
   const key = await openInstallationKey(databases.others, provider, 'journal');
-  const signer = new EntrySigner(key);
+  const signer = new EntrySigner(key, undefined, watch);
   for (const database of databases.all) setSigner(database, signer);
   return new ChainKey(key);
+}
+
+/** Logs rows that are not as they were sealed, and journals each the first time. */
+export function watchSeals(database: Queryable, log: Pick<Logger, 'error'>): SealWatch {
+  return new SealWatch(
+    ({ subject, problem }, isFirst) => {
+      log.error({ subject, problem }, 'a row is not as it was sealed: not used');
+      if (!isFirst) return;
+      const entry = {
+        actor: 'gateway:seals',
+        action: 'seal.broken',
+        detail: `${subject}: ${problem}`,
+      } as const;
+      journal(database, entry).catch(() =>
+        log.error('a row that is not as it was sealed could not be journalled'),
+      );
+    },
+    (entry) => log.error({ entry }, 'a forged journal entry was passed over'),
+  );
 }
 
 /** For operators' commands that read or write the journal. Creates the key if there is none. */
@@ -61,8 +82,7 @@ export async function journalKey(database: Queryable, provider: KeyProvider): Pr
 }
 
 /**
- * For a command that may have to do without the key, or works on the schema of an earlier release. Its entries then have no MAC, and
- * `journal verify` reports them.
+ * For a command that may have to do without the key, or works on the schema of an earlier release.
  */
 export async function signerIfAvailable(
   settings: Settings,

@@ -19,14 +19,15 @@ import { Database } from '../postgres/database.js';
 import { isLoopback, Networks } from '../values/network.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { readNetworks } from '../webhooks/addresses.js';
-import { credentialKey, journalKey } from './callers.js';
+import { credentialKey, journalKey, watchSeals } from './callers.js';
 import { reasonOf } from './database/connection.js';
 import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
 import type { ConsoleSettings } from './settings/watching-settings.js';
 
-/** Operators wait for each other rather than take sessions from payments. */
-const SESSIONS = 4;
+/** Operators wait for each other rather than take sessions from payments, and whoever signs in does not wait for those who read. */
+const SESSIONS = 3;
+const READING_SESSIONS = 3;
 
 export interface OpenConsole {
   readonly site: ConsoleSite;
@@ -54,20 +55,24 @@ export async function openConsole({
 }: ConsoleStart): Promise<OpenConsole | undefined> {
   const { console: wanted, demo, databaseTimeoutMs, trustedProxies } = settings;
   if (wanted === undefined) return undefined;
-  const database = new Database(operatingUrl, {
-    maxConnections: SESSIONS,
+  const options = {
     applicationName: 'tollgate-console',
     answerLimitMs: Math.max(databaseTimeoutMs, 10_000),
-  });
+  };
+  const database = new Database(operatingUrl, { ...options, maxConnections: SESSIONS });
+  const readDatabase = new Database(operatingUrl, { ...options, maxConnections: READING_SESSIONS });
   try {
     const provider = await openKeyProvider(settings, database);
     const ofJournal = await journalKey(database, provider);
-    setSigner(database, new EntrySigner(ofJournal));
+    const seals = watchSeals(database, log);
+    setSigner(database, new EntrySigner(ofJournal, undefined, seals));
     const key = await credentialKey(database, provider);
     const parts = {
       database,
+      readDatabase,
       key,
       journalKey: ofJournal,
+      seals,
       provider,
       requests: requestMeans(key, settings),
       acquirerDeadlineMs: settings.acquirerDeadlineMs,
@@ -98,12 +103,12 @@ export async function openConsole({
       database,
       key,
       close: async () => {
-        site.close();
-        await database.close();
+        await site.close();
+        await Promise.all([database.close(), readDatabase.close()]);
       },
     };
   } catch (error) {
-    await database.close();
+    await Promise.all([database.close(), readDatabase.close()]);
     throw error;
   }
 }

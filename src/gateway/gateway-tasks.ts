@@ -1,10 +1,17 @@
 // What is done with a gateway on this machine, before there is a database or without one.
+import { hostname } from 'node:os';
+import { sealWhatIsThere } from '../installation/subjects.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
+import { CredentialKey } from '../organisations/users/credentials.js';
 import { Database } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { choice, duration } from '../tasks/kinds.js';
 import { optional, task } from '../tasks/task.js';
+import { openInstallationKey } from '../vault/keys/installation-keys.js';
+import { KeyUnavailable } from '../vault/keys/key-provider.js';
 import { connect } from './database/connection.js';
-import { readSettings, SettingsError } from './settings/settings.js';
+import { checkKey } from './settings/key-encryption.js';
+import { readSettings, type Settings, SettingsError } from './settings/settings.js';
 
 const PROBE = task({
   name: 'probe',
@@ -62,21 +69,41 @@ const MIGRATE = task({
   on: 'nothing',
   input: {},
   run: async () => {
-    const connection = await connect(readSettings(), 'migrating');
+    const settings = readSettings();
+    const connection = await connect(settings, 'migrating');
     const database = new Database(connection.logins.migrating, { maxConnections: 1, patient: true });
     try {
       const { version, applied } = await migrate(database);
-      return { version, applied };
+      return { version, applied, sealed: await sealWithKey(settings, database) };
     } finally {
       await database.close();
       await connection.close();
     }
   },
-  says: ({ version, applied }) =>
-    applied.length === 0
-      ? `The schema is current, version ${version}.`
-      : `Applied ${applied.join(', ')}: schema ready, version ${version}.`,
+  says: ({ version, applied, sealed }) => {
+    const schema =
+      applied.length === 0
+        ? `The schema is current, version ${version}.`
+        : `Applied ${applied.join(', ')}: schema ready, version ${version}.`;
+    return sealed === undefined
+      ? schema
+      : `${schema} ${sealed} rows that were there are sealed in the journal.`;
+  },
 });
+
+/** Undefined where it was done before, or where the key is not at hand: then the first start does it. */
+async function sealWithKey(settings: Settings, database: Database): Promise<number | undefined> {
+  try {
+    const provider = await checkKey(settings, database);
+    const signer = new EntrySigner(await openInstallationKey(database, provider, 'journal'), hostname());
+    setSigner(database, signer);
+    const key = new CredentialKey(await openInstallationKey(database, provider, 'credentials'));
+    return await sealWhatIsThere(database, 'gateway:migrate', key);
+  } catch (error) {
+    if (error instanceof KeyUnavailable) return undefined;
+    throw error;
+  }
+}
 
 /** In the order in which `tollgate --help` lists them. They ask for no operator, so the console does not know them. */
 export const GATEWAY_GROUPS = [PROBE, DOCTOR, MIGRATE].map((only) => ({ name: only.name, tasks: [only] }));

@@ -8,6 +8,7 @@ import { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { BASE_PATH } from '../api/operations/hal.js';
 import { FailedAnswers, NO_SPANS, RequestFigures, RequestLog, type Spans } from '../http/answers.js';
 import { ClientAddresses, FailedLogIns, RateLimit } from '../http/authentication.js';
+import { LogInJournal } from '../http/log-in-journal.js';
 import type { Figures } from '../http/observability/metrics.js';
 import { buildServer, type HttpServer } from '../http/server.js';
 import type { Certificate } from '../http/tls.js';
@@ -21,7 +22,7 @@ import { referenceDocuments } from '../reference/documents.js';
 import { SettlementReports } from '../settlement/report.js';
 import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/time.js';
-import { openCallers, openCredentialKey, openJournal } from './callers.js';
+import { openCallers, openCredentialKey, openJournal, watchSeals } from './callers.js';
 import { ClosingStack } from './closing-stack.js';
 import { DATABASE_AWAY } from './database/connection.js';
 import { Databases } from './database/databases.js';
@@ -63,6 +64,8 @@ export interface Gateway {
 /** Connections that arrive in a burst wait here; with a shorter queue some would be answered only after seconds. */
 const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
+const JOURNAL_LOG_INS_EVERY_MS = 60_000;
+const STORE_USE_EVERY_MS = 30_000;
 const LOOK_AT_DISK_EVERY_MS = 1_000;
 const DISK_FULL = 'the disk of the database is full';
 
@@ -103,7 +106,8 @@ export function startGateway({
     stack.opened(vault.brokenSeals, (seals) => seals.written());
     // Counts the last seals, if the database is there.
     stack.opened(vault.keys, (keys) => keys.recordSeals().catch(() => {}));
-    const chainKey = await openJournal(databases, vault);
+    const seals = watchSeals(databases.background, log);
+    const chainKey = await openJournal(databases, vault, seals);
     const credentialKey = await openCredentialKey(databases, vault);
     let resolveNow = () => {};
     const onApprovedAfterReversal = () => resolveNow();
@@ -135,9 +139,9 @@ export function startGateway({
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // Loads the calendar now, so that the first purchase need not wait for it.
     settlementDay(registration.clock.now());
-    const brokenSeals = { users: 0 };
+    let brokenUsers = 0;
     const callers = openCallers(databases, credentialKey, log, () => {
-      brokenSeals.users += 1;
+      brokenUsers += 1;
     });
     pipeline.background.start();
     stack.opened(pipeline.background, (background) => background.stop());
@@ -150,17 +154,38 @@ export function startGateway({
       (error) => watch.jobFailed('disk', error),
     );
     stack.opened(looking.start(), (loop) => loop.stop());
+    const noting = new Loop(
+      () => callers.storeUse(databases.others),
+      STORE_USE_EVERY_MS,
+      (error) => watch.jobFailed('last use of API users', error),
+      { pausesFirst: true },
+    );
+    stack.opened(noting.start(), (loop) => loop.stop());
     const spans = stack.opened(settings.otlp && new SpanExport(settings.otlp, log), (taken) =>
       taken?.close(),
     );
+    const logInJournal = new LogInJournal({
+      database: databases.background,
+      organisationsOf: (usernames) => callers.organisationsOf(usernames),
+    });
+    const journalling = new Loop(
+      () => logInJournal.run(),
+      JOURNAL_LOG_INS_EVERY_MS,
+      (error) => watch.jobFailed('journal of log-ins', error),
+      { pausesFirst: true },
+    );
+    stack.opened(journalling.start(), async (loop) => {
+      await loop.stop();
+      await logInJournal.run().catch(() => {});
+    });
     const counting = {
       spans,
       requests: new RequestFigures(),
-      failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log),
+      failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log, logInJournal),
       eventLoop: stack.opened(new EventLoop(), (loop) => loop.stop()),
       stored: new StoredFigures(databases.others, links),
       transactions: figures,
-      brokenSeals,
+      brokenSeals: () => ({ users: brokenUsers, rows: seals.count, journal: seals.forgedEntries }),
       logLinesDropped,
     };
     const server = await openServer(

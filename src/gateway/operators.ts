@@ -1,15 +1,17 @@
 // The operators' listener of a gateway, open from before the gateway starts until after it has stopped.
+import type { Logger } from 'pino';
 import type { Figures } from '../http/observability/metrics.js';
 import { metricsPage } from '../http/observability/metrics-page.js';
 import { listenForOperators, type OperatorsListener, type Site } from '../http/operators-listener.js';
 import type { Certificate } from '../http/tls.js';
-import { isLoopback } from '../values/network.js';
+import { isLoopback, Networks } from '../values/network.js';
 import type { Gateway } from './gateway.js';
+import { connectionFigures } from './observability/figures.js';
 import type { Settings } from './settings/settings.js';
 
 export interface Operators extends Pick<OperatorsListener, 'url' | 'close'> {
-  /** Shows this gateway's metrics from now on. */
-  show(gateway: Pick<Gateway, 'figures' | 'certificate'>): void;
+  /** Shows this gateway's metrics from now on, and those of its first process. */
+  show(gateway: Pick<Gateway, 'figures' | 'certificate'>, further?: () => Figures): void;
   /** Serves the console from now on. */
   serve(site: Site): void;
   /** With TLS, from the next handshake on. */
@@ -18,15 +20,20 @@ export interface Operators extends Pick<OperatorsListener, 'url' | 'close'> {
 
 /** Nothing if the settings want none. Outside loopback it uses the gateway's certificate, if there is one. */
 export async function openOperators(
-  { console: wanted }: Pick<Settings, 'console'>,
+  { console: wanted, trustedProxies }: Pick<Settings, 'console' | 'trustedProxies'>,
   certificate: Certificate | undefined,
+  log: Pick<Logger, 'warn'>,
 ): Promise<Operators | undefined> {
   if (wanted === undefined) return undefined;
   const { host, port, metricsToken, publicUrl } = wanted;
   let served: Site | undefined;
   let shown: Pick<Gateway, 'figures' | 'certificate'> | undefined;
-  const gather = async () =>
-    shown === undefined ? [] : [...(await shown.figures()), certificateFigures(shown.certificate())];
+  let ofFirstProcess: () => Figures = () => ({});
+  const gather = async () => [
+    connectionFigures('operators', listener.connections),
+    ofFirstProcess(),
+    ...(shown === undefined ? [] : [...(await shown.figures()), certificateFigures(shown.certificate())]),
+  ];
   const listener = await listenForOperators({
     host,
     port,
@@ -34,11 +41,14 @@ export async function openOperators(
     pages: [metricsPage(gather, metricsToken)],
     site: () => served,
     publicHost: publicUrl && new URL(publicUrl).hostname,
+    trustedProxies: Networks.read(trustedProxies ?? ''),
+    log,
   });
   return {
     url: listener.url,
-    show(gateway) {
+    show(gateway, further = () => ({})) {
       shown = gateway;
+      ofFirstProcess = further;
     },
     serve(site) {
       served = site;

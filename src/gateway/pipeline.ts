@@ -87,13 +87,13 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
   const { settings, databases, links, vault, registration } = parts;
   const { registry, leases, referenceOf, clock } = registration;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
-  const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches);
+  const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches, vault.keys);
   const intake = {
     direct: RECORD_DIRECT_DEBITS,
     targeted: RECORD_DIRECT_DEBIT_REFUNDS,
     resolutions: RECORD_RESOLUTIONS,
   };
-  const records = new Records({ database: databases.commits, clock, intake }, batches);
+  const records = new Records({ database: databases.commits, clock, intake, keys: vault.keys }, batches);
   const claims = new Claims(databases.commits, registry, batches);
   const orders = new Orders({ database: databases.others, keys: vault.keys, referenceOf });
   const finisher = new Finisher({
@@ -116,7 +116,7 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     finisher,
     lookup,
     links,
-    ...makeAsking(parts, records, capacity, batches),
+    ...makeAsking(parts, { records, orders, capacity }, batches),
     orders,
     capacity,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
@@ -127,8 +127,7 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
 /** The parts that choose links, and ask them. */
 function makeAsking(
   { settings, log, databases, links, registration, figures }: PipelineParts,
-  records: Records,
-  capacity: Capacity,
+  { records, orders, capacity }: Pick<Payments, 'records' | 'orders' | 'capacity'>,
   batches: BatchOptions,
 ): { readonly choice: LinkChoice; readonly asking: Asking } {
   const { registry, clock } = registration;
@@ -151,6 +150,7 @@ function makeAsking(
     choice,
     breakers,
     rerouting,
+    orders,
     capacity,
     lateAnswers,
     process: registry,
@@ -161,7 +161,7 @@ function makeAsking(
 }
 
 function makeResolver(
-  { settings, log, databases, links, registration, figures }: PipelineParts,
+  { settings, log, databases, links, vault, registration, figures }: PipelineParts,
   records: Records,
   orders: Orders,
 ): Resolver {
@@ -172,6 +172,7 @@ function makeResolver(
     records,
     links,
     orders,
+    keys: vault.keys,
     clock,
     deadlineMs: settings.acquirerDeadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
@@ -186,6 +187,7 @@ function makeClearing({ databases, ledger, vault, registration }: PipelineParts)
     database: databases.background,
     files: new DirectDebitFiles(databases.background, vault.keys),
     bank: new SimulatedBank(ledger),
+    keys: vault.keys,
     clock,
     referenceOf,
   });

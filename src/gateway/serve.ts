@@ -5,11 +5,14 @@ import type { Logger } from 'pino';
 import { demoCurl, demoLink, demoWorks, makeDemo, updateDemoFile } from '../demo/demo.js';
 import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
+import { sealWhatIsThere } from '../installation/subjects.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journalDeferredLostTime } from '../payments/processes/lost-time.js';
-import { Database } from '../postgres/database.js';
+import { sealTransactions } from '../payments/sealing.js';
+import { Database, isForbidden } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { isLoopback } from '../values/network.js';
+import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
 import { credentialKey, journalKey } from './callers.js';
 import { CertificateWatch, readCertificate } from './certificate-watch.js';
 import { ClosingStack } from './closing-stack.js';
@@ -27,6 +30,7 @@ import { whenDatabaseIsThere } from './database/database-wait.js';
 import { makeHistory } from './demo-history.js';
 import { Entrance } from './entrance.js';
 import { type Gateway, startGateway } from './gateway.js';
+import { startAnchoring } from './journal-anchoring.js';
 import { type Log, makeLog } from './observability/log.js';
 import { postgresLog } from './observability/postgres-log.js';
 import { type Operators, openOperators } from './operators.js';
@@ -81,7 +85,7 @@ async function runPrimary(primary: Primary): Promise<void> {
   for (const { setting, mode } of settings.openSecrets)
     log.warn({ setting, mode }, 'a secret file can be read by others');
   await stack.open(async () => {
-    const operators = await listenToOperators(settings, certificate, stack);
+    const operators = await listenToOperators(settings, certificate, log, stack);
     const entrance = stack.opened(new Entrance(settings, certificate), (opened) => opened.leave());
     const open = () =>
       new ClosingStack().open(async (tried) => {
@@ -127,6 +131,9 @@ async function openGateway(
     log,
     logLinesDropped: linesDropped,
   };
+  // Opened before the gateway, so that it is closed after the last entry.
+  const anchoring = await startAnchoring(settings, connection.logins.serving, log);
+  if (anchoring !== undefined) stack.opened(anchoring, (opened) => opened.close());
   await entrance.leave();
   const gateway = await start(starting).catch((error) => {
     throw listenError(error, merchantsAddress(settings)) ?? error;
@@ -138,7 +145,7 @@ async function openGateway(
     if (await closeInTime(gateway, settings)) return;
     log.warn('stop timed out; what is in doubt is resolved at the next start');
   });
-  operators?.show(gateway);
+  operators?.show(gateway, () => anchoring?.figures ?? {});
   site = await serveConsole(settings, connection.logins, operators, gateway, log);
   if (watch !== undefined) {
     watch.start((renewed) => {
@@ -165,9 +172,10 @@ function reach(settings: Settings, stop: Promise<unknown>): Promise<Connection |
 async function listenToOperators(
   settings: Settings,
   certificate: Certificate | undefined,
+  log: Logger,
   stack: ClosingStack,
 ): Promise<Operators | undefined> {
-  const operators = await openOperators(settings, certificate).catch((error) => {
+  const operators = await openOperators(settings, certificate, log).catch((error) => {
     const address = operatorsAddress(settings);
     throw (address && listenError(error, address)) ?? error;
   });
@@ -231,15 +239,28 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     // One process creates the keys, if there are none yet.
     const provider = await openKeyProvider(settings, database);
     setSigner(database, new EntrySigner(await journalKey(database, provider)));
+    const transactions = await withJournalledKeys(database, 'gateway:start', provider, (keys) =>
+      sealTransactions(database, keys, 'gateway:start'),
+    );
+    if (transactions !== undefined && transactions > 0) log.info({ transactions }, 'transactions sealed');
     await journalDeferredLostTime(database);
     const key = await credentialKey(database, provider);
+    const sealed = await sealWhatIsThere(database, 'gateway:start', key).catch(refuseWithoutRights);
+    if (sealed !== undefined) log.info({ rows: sealed }, 'what was there is sealed in the journal');
     if (settings.demo) await makeDemo(database, key, settings.dataDir);
     return !settings.demo || (await demoWorks(database, key, settings.dataDir));
   });
 }
 
+function refuseWithoutRights(error: unknown): never {
+  if (!isForbidden(error)) throw error;
+  throw new SettingsError(
+    'what directs cards and money is not sealed yet, and this login may not read all of it; run `tollgate migrate` with the key-encryption key, or set TOLLGATE_OPERATING_DATABASE_URL',
+  );
+}
+
 async function within<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
-  const database = new Database(url, { maxConnections: 2, patient: true });
+  const database = new Database(url, { maxConnections: 3, patient: true });
   try {
     return await work(database);
   } finally {

@@ -7,6 +7,7 @@ import { forgetReversals } from '../acquirers/iso8583/reversals.js';
 import { AcquirerLinks } from '../acquirers/links.js';
 import { makeLinks } from '../acquirers/registry.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
+import { StoredAcceptors } from '../organisations/acceptors.js';
 import type { ClosingStack } from './closing-stack.js';
 import { reasonOf } from './database/connection.js';
 import type { Databases } from './database/databases.js';
@@ -53,8 +54,10 @@ export async function startLinks(parts: StartLinksParts, stack: ClosingStack): P
   stack.opened(links, (all) => all.close());
   const configured = new ConfiguredLinks({
     vital: databases.vital,
+    acceptors: new StoredAcceptors(databases.vital),
     others: databases.others,
     provider: vault.provider,
+    inProduction: settings.environment === 'production',
     onApprovedAfterReversal: parts.onApprovedAfterReversal,
     ...linkLog(log),
   });

@@ -14,8 +14,9 @@ import {
   shownFingerprint,
 } from '../organisations/users/client-certificate.js';
 import { containsCardNumber } from '../values/card.js';
-import type { Networks } from '../values/network.js';
+import { type Networks, plainAddress } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
+import type { LogInJournal } from './log-in-journal.js';
 import { LogThrottle } from './observability/log-throttle.js';
 import { clientCertificate } from './tls.js';
 
@@ -169,11 +170,6 @@ export class ClientAddresses {
   }
 }
 
-/** Shows an IPv4 address as such, even if an IPv6 listener sees it. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
-}
-
 /** Some proxies add the port. */
 function addressIn(text: string): string | undefined {
   const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::\d+)?|([^:]*):\d+)$/.exec(text.trim()) ?? [];
@@ -251,6 +247,7 @@ export class FailedLogIns {
   constructor(
     perSecond: number,
     private readonly log: Logger,
+    private readonly journal: Pick<LogInJournal, 'note'>,
   ) {
     this.#byUser = new RateLimit(perSecond);
     this.#byAddress = new RateLimit(perSecond);
@@ -277,6 +274,7 @@ export class FailedLogIns {
   noteElsewhere(username: string, address: string): void {
     this.#count += 1;
     this.#elsewhere.add(`${address} ${username}`, { username, address });
+    this.journal.note(username, address, 'elsewhere');
   }
 
   /** Resolves when a failed log-in may be answered. The same for names that do not exist. */
@@ -287,6 +285,7 @@ export class FailedLogIns {
     // A request without credentials is not an attempt: some clients send every request without them first.
     if (username === undefined) return;
     this.#count += 1;
+    this.journal.note(shown === username ? username : undefined, address, 'wrong');
     const userMay = this.#byUser.allows(username);
     const addressMay = this.#byAddress.allows(address);
     // guard(failed log-ins: too many of one name or address are answered late): && addressMay ⇒ || addressMay || this.#held >= 0

@@ -1,15 +1,17 @@
-// Limits the number of connections. At the limit, the connection that has been idle longest is closed, of the address that has most; a
-// connection with a request in progress is never closed for that. Clients that do not read their answers are not waited for. Unfinished
-// handshakes have a lower limit: each takes as much memory as several connections.
+// Limits the number of connections of a listener. At the limit, the connection that has been idle longest is closed, of the network that
+// has most; then one whose request is incomplete. A connection with a whole request in progress is never closed for that. Clients that do
+// not read their answers are not waited for. Unfinished handshakes have a lower limit: each takes as much memory as several connections.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { REQUEST_TIMEOUT_MS } from '../api/limits.js';
 import type { Tenant } from '../payments/pipeline/capacity.js';
+import { type Networks, networkOf, plainAddress } from '../values/network.js';
 
 /** How long a client may take to read an answer. */
 const READING_MS = 10_000;
 const LOOK_EVERY_MS = 1_000;
+const LOG_EVERY_MS = 60_000;
 /** How many connections are searched for an incomplete request; the next search continues from there. */
 const LOOKED_THROUGH = 1_000;
 
@@ -18,7 +20,7 @@ const MOST_HANDSHAKES = 2_000;
 
 /** One object while the connection is open: a map of requests would keep them alive far beyond their answers. */
 interface Connection {
-  readonly address: string;
+  readonly network: string;
   /** With TLS, until the handshake is done. */
   handshaking: boolean;
   /** The request in progress, if any. */
@@ -26,6 +28,15 @@ interface Connection {
   response: ServerResponse | undefined;
   /** When it was first seen that everything was written and the client had not read all of it. */
   writtenAtMs: number | undefined;
+}
+
+export interface ConnectionLimits {
+  /** For the log. */
+  readonly listener: 'api' | 'operators';
+  readonly most: number;
+  /** Of one address, or one IPv6 /64. Proxies are exempt: their clients are many. */
+  readonly mostOfNetwork?: { readonly count: number; readonly proxies: Networks | undefined };
+  readonly mostHandshakes?: number;
 }
 
 export interface ConnectionFigures {
@@ -37,10 +48,10 @@ export interface ConnectionFigures {
 
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
-  /** By address, in the order in which they became idle. No set is empty. */
+  /** By network, in the order in which they became idle. No set is empty. */
   readonly #idle = new Map<string, Set<Socket>>();
   readonly #countOf = new Map<string, number>();
-  /** Sockets with unfinished handshakes by address, in the order of acceptance. No set is empty. */
+  /** Sockets with unfinished handshakes by network, in the order of acceptance. No set is empty. */
   readonly #handshakes = new Map<string, Set<Socket>>();
   #handshaking = 0;
   #isClosing = false;
@@ -49,63 +60,67 @@ export class Connections {
   #closed = 0;
   #refused = 0;
   #turnedAway = 0;
+  #logAtMs = 0;
   readonly #looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  readonly #mostHandshakes: number;
 
   constructor(
-    private readonly most: number,
-    private readonly log: Logger,
-    private readonly mostHandshakes = MOST_HANDSHAKES,
-  ) {}
+    private readonly limits: ConnectionLimits,
+    private readonly log: Pick<Logger, 'warn'>,
+  ) {
+    this.#mostHandshakes = limits.mostHandshakes ?? MOST_HANDSHAKES;
+  }
 
   get figures(): ConnectionFigures {
-    return { open: this.#open.size, most: this.most, turnedAway: this.#turnedAway };
+    return { open: this.#open.size, most: this.limits.most, turnedAway: this.#turnedAway };
   }
 
   /** A connection was accepted; with TLS its handshake follows. */
   add(socket: Socket, handshaking = false): void {
-    // guard(TLS: handshakes under way are bounded): if (handshaking && this.#handshaking >= this.mostHandshakes) this.#giveUpHandshake(); ⇒
-    if (handshaking && this.#handshaking >= this.mostHandshakes) this.#giveUpHandshake();
-    if ((this.#open.size >= this.most && !this.#makeRoom()) || this.#isClosing) {
+    // guard(TLS: handshakes under way are bounded): if (handshaking && this.#handshaking >= this.#mostHandshakes) this.#giveUpHandshake(); ⇒
+    if (handshaking && this.#handshaking >= this.#mostHandshakes) this.#giveUpHandshake();
+    // Not available after the connection is closed.
+    const address = socket.remoteAddress ?? '';
+    const network = networkOf(address);
+    if (this.#isClosing || !this.#hasRoom(network, address)) {
       this.#refused += 1;
       this.#turnedAway += 1;
       socket.destroy();
       return;
     }
-    // Not available after the connection is closed.
-    const address = socket.remoteAddress ?? '';
     const connection = {
-      address,
+      network,
       handshaking,
       request: undefined,
       response: undefined,
       writtenAtMs: undefined,
     };
     this.#open.set(socket, connection);
-    this.#countOf.set(address, (this.#countOf.get(address) ?? 0) + 1);
-    this.#rest(address, socket);
-    if (handshaking) this.#beginHandshake(address, socket);
-    socket.once('close', () => this.#remove(address, socket));
+    this.#countOf.set(network, (this.#countOf.get(network) ?? 0) + 1);
+    this.#rest(network, socket);
+    if (handshaking) this.#beginHandshake(network, socket);
+    socket.once('close', () => this.#remove(network, socket));
   }
 
   /** The handshake is done: from now on the secure socket is the connection. */
   secured(accepted: Socket, secure: Socket): void {
     const connection = this.#open.get(accepted);
     if (connection === undefined) return;
-    const { address } = connection;
+    const { network } = connection;
     this.#endHandshake(connection, accepted);
-    this.#stir(address, accepted);
+    this.#stir(network, accepted);
     this.#open.delete(accepted);
     // guard(TLS: connections count after their handshake, too): this.#open.set(secure, connection); ⇒
     this.#open.set(secure, connection);
-    this.#rest(address, secure);
-    secure.once('close', () => this.#remove(address, secure));
+    this.#rest(network, secure);
+    secure.once('close', () => this.#remove(network, secure));
   }
 
   /** A request is in progress, from its headers to the end of its answer. */
   begin(socket: Socket, request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
-    this.#stir(connection.address, socket);
+    this.#stir(connection.network, socket);
     connection.request = request;
     connection.response = response;
   }
@@ -116,7 +131,7 @@ export class Connections {
     connection.request = undefined;
     connection.response = undefined;
     connection.writtenAtMs = undefined;
-    if (!socket.destroyed) this.#rest(connection.address, socket);
+    if (!socket.destroyed) this.#rest(connection.network, socket);
   }
 
   close(): void {
@@ -131,9 +146,9 @@ export class Connections {
     }
   }
 
-  #beginHandshake(address: string, socket: Socket): void {
-    const sockets = this.#handshakes.get(address);
-    if (sockets === undefined) this.#handshakes.set(address, new Set([socket]));
+  #beginHandshake(network: string, socket: Socket): void {
+    const sockets = this.#handshakes.get(network);
+    if (sockets === undefined) this.#handshakes.set(network, new Set([socket]));
     else sockets.add(socket);
     this.#handshaking += 1;
   }
@@ -142,11 +157,11 @@ export class Connections {
     if (!connection.handshaking) return;
     connection.handshaking = false;
     this.#handshaking -= 1;
-    const sockets = this.#handshakes.get(connection.address);
-    if (sockets?.delete(socket) && sockets.size === 0) this.#handshakes.delete(connection.address);
+    const sockets = this.#handshakes.get(connection.network);
+    if (sockets?.delete(socket) && sockets.size === 0) this.#handshakes.delete(connection.network);
   }
 
-  /** Closes the oldest handshake of the address that has most. */
+  /** Closes the oldest handshake of the network that has most. */
   #giveUpHandshake(): void {
     let most: Set<Socket> | undefined;
     for (const sockets of this.#handshakes.values()) if (sockets.size > (most?.size ?? 0)) most = sockets;
@@ -159,31 +174,40 @@ export class Connections {
     oldest.destroy();
   }
 
-  #rest(address: string, socket: Socket): void {
-    const idle = this.#idle.get(address);
-    if (idle === undefined) this.#idle.set(address, new Set([socket]));
+  #rest(network: string, socket: Socket): void {
+    const idle = this.#idle.get(network);
+    if (idle === undefined) this.#idle.set(network, new Set([socket]));
     else idle.add(socket);
   }
 
-  #stir(address: string, socket: Socket): void {
-    const idle = this.#idle.get(address);
-    if (idle?.delete(socket) && idle.size === 0) this.#idle.delete(address);
+  #stir(network: string, socket: Socket): void {
+    const idle = this.#idle.get(network);
+    if (idle?.delete(socket) && idle.size === 0) this.#idle.delete(network);
   }
 
-  #remove(address: string, socket: Socket): void {
+  #remove(network: string, socket: Socket): void {
     const connection = this.#open.get(socket);
     // The connection continues under its secure socket.
     if (connection === undefined) return;
     this.#endHandshake(connection, socket);
-    this.#stir(address, socket);
+    this.#stir(network, socket);
     this.#open.delete(socket);
-    const left = (this.#countOf.get(address) ?? 0) - 1;
-    if (left > 0) this.#countOf.set(address, left);
-    else this.#countOf.delete(address);
+    const left = (this.#countOf.get(network) ?? 0) - 1;
+    if (left > 0) this.#countOf.set(network, left);
+    else this.#countOf.delete(network);
   }
 
-  #makeRoom(): boolean {
-    const socket = this.#longestIdle() ?? this.#incomplete();
+  /** Makes room if there is none: within the network that is at its limit, or else in the largest. */
+  #hasRoom(network: string, address: string): boolean {
+    const { most, mostOfNetwork } = this.limits;
+    // guard(console: no network takes every connection): (this.#countOf.get(network) ?? 0) >= mostOfNetwork.count ⇒ mostOfNetwork.count < 0
+    if (mostOfNetwork !== undefined && (this.#countOf.get(network) ?? 0) >= mostOfNetwork.count)
+      if (!mostOfNetwork.proxies?.has(plainAddress(address))) return this.#makeRoom(network);
+    return this.#open.size < most || this.#makeRoom();
+  }
+
+  #makeRoom(network?: string): boolean {
+    const socket = this.#longestIdle(network) ?? this.#incomplete(network);
     if (socket === undefined) return false;
     this.#closed += 1;
     this.#turnedAway += 1;
@@ -191,11 +215,15 @@ export class Connections {
     return true;
   }
 
-  #longestIdle(): Socket | undefined {
+  #longestIdle(of?: string): Socket | undefined {
+    if (of !== undefined) {
+      const [longest] = this.#idle.get(of) ?? [];
+      return longest;
+    }
     let most = 0;
     let longest: Socket | undefined;
-    for (const [address, idle] of this.#idle) {
-      const count = this.#countOf.get(address) ?? 0;
+    for (const [network, idle] of this.#idle) {
+      const count = this.#countOf.get(network) ?? 0;
       if (count <= most) continue;
       most = count;
       [longest] = idle;
@@ -203,15 +231,15 @@ export class Connections {
     return longest;
   }
 
-  #incomplete(): Socket | undefined {
+  #incomplete(of?: string): Socket | undefined {
     for (let looked = 0; looked < LOOKED_THROUGH; looked += 1) {
       const next = this.#looked.next();
       if (next.done) {
         this.#looked = this.#open.entries();
         continue;
       }
-      const [socket, { request }] = next.value;
-      if (request?.complete === false) return socket;
+      const [socket, { request, network }] = next.value;
+      if (request?.complete === false && (of === undefined || network === of)) return socket;
     }
     return undefined;
   }
@@ -223,8 +251,10 @@ export class Connections {
       connection.writtenAtMs ??= nowMs;
       if (nowMs - connection.writtenAtMs > READING_MS) socket.destroy();
     }
-    if (this.#closed + this.#refused === 0) return;
-    this.log.warn({ closed: this.#closed, refused: this.#refused }, 'too many connections');
+    if (this.#closed + this.#refused === 0 || nowMs < this.#logAtMs) return;
+    this.#logAtMs = nowMs + LOG_EVERY_MS;
+    const { listener } = this.limits;
+    this.log.warn({ listener, closed: this.#closed, refused: this.#refused }, 'too many connections');
     this.#closed = 0;
     this.#refused = 0;
   }

@@ -2,9 +2,11 @@
 // decides who may see it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { isLoopback } from '../values/network.js';
-import { type CertificatePair, contextOptions } from './tls.js';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { isLoopback, type Networks } from '../values/network.js';
+import { type ConnectionFigures, Connections } from './connections.js';
+import { acceptedSocket, type CertificatePair, contextOptions } from './tls.js';
 
 export interface PageAnswer {
   readonly status: number;
@@ -36,11 +38,15 @@ export interface ListenerOptions {
   site(): Site | undefined;
   /** Another name that it may be called by on loopback: the proxy's. */
   readonly publicHost?: string | undefined;
+  /** Proxies whose connections are of many clients. */
+  readonly trustedProxies?: Networks | undefined;
+  readonly log: Pick<Logger, 'warn'>;
 }
 
 export interface OperatorsListener {
   /** For example `http://127.0.0.1:8081`. */
   readonly url: string;
+  readonly connections: ConnectionFigures;
   /** Applies from the next handshake on. */
   useCertificate(pair: CertificatePair): void;
   close(): Promise<void>;
@@ -48,6 +54,9 @@ export interface OperatorsListener {
 
 /** Operators and scrapers are few. Connections that hang here take nothing from payments. */
 const MOST_CONNECTIONS = 256;
+/** An office behind one address has several browsers, with up to six connections each. */
+const MOST_OF_NETWORK = 128;
+const MOST_HANDSHAKES = 64;
 const HEADERS_WITHIN_MS = 10_000;
 /** An operator may upload a file over a slow line. */
 const REQUEST_WITHIN_MS = 120_000;
@@ -60,7 +69,18 @@ export async function listenForOperators(options: ListenerOptions): Promise<Oper
   const byPath = new Map(pages.map((page) => [page.path, page]));
   // guard(operators’ listener: nobody reads it by a name of their own): !isLoopback(host) || isLoopback(name) || name === publicHost ⇒ name !== '' || publicHost === ''
   const mayBeCalled = (name: string) => !isLoopback(host) || isLoopback(name) || name === publicHost;
+  const connections = new Connections(
+    {
+      listener: 'operators',
+      most: MOST_CONNECTIONS,
+      mostOfNetwork: { count: MOST_OF_NETWORK, proxies: options.trustedProxies },
+      mostHandshakes: MOST_HANDSHAKES,
+    },
+    options.log,
+  );
   const handle = (request: IncomingMessage, response: ServerResponse) => {
+    connections.begin(request.socket, request, response);
+    response.once('close', () => connections.end(request.socket));
     // Prevents DNS rebinding: a foreign page in an operator's browser could give this machine a name of its own and read the pages.
     if (!mayBeCalled(hostIn(request.headers.host)))
       return send(request, response, said(421, 'call this listener by localhost or its address'));
@@ -73,13 +93,16 @@ export async function listenForOperators(options: ListenerOptions): Promise<Oper
     requestTimeout: REQUEST_WITHIN_MS,
     headersTimeout: HEADERS_WITHIN_MS,
     keepAliveTimeout: IDLE_MS,
+    connectionsCheckingInterval: 1_000,
     maxHeaderSize: 16_384,
   };
   const server: Server =
     certificate === undefined
       ? createServer(limits, handle)
       : createTlsServer({ ...limits, ...contextOptions(certificate) }, handle);
-  server.maxConnections = MOST_CONNECTIONS;
+  const isTls = server instanceof TlsServer;
+  server.on('connection', (socket: Socket) => connections.add(socket, isTls));
+  server.on('secureConnection', (socket: Socket) => connections.secured(acceptedSocket(socket), socket));
   // Not shared with workers: it belongs to the first process.
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen({ host, port, exclusive: true }, () => {
@@ -92,13 +115,19 @@ export async function listenForOperators(options: ListenerOptions): Promise<Oper
   const scheme = certificate === undefined ? 'http' : 'https';
   return {
     url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    get connections() {
+      return connections.figures;
+    },
     useCertificate(pair) {
       if (server instanceof TlsServer) server.setSecureContext(contextOptions(pair));
     },
     close: () =>
       new Promise((resolve) => {
+        connections.close();
         server.close(() => resolve());
         server.closeAllConnections();
+        // Node does not know those in a handshake.
+        connections.dismissSilent();
       }),
   };
 }

@@ -48,7 +48,7 @@ export interface HttpServer {
 const KEEP_ALIVE_MS = 75_000;
 
 export function buildServer(services: ServerServices): HttpServer {
-  const connections = new Connections(services.maxConnections, services.log);
+  const connections = new Connections({ listener: 'api', most: services.maxConnections }, services.log);
   const turns = new Turns(() => services.searchFence.now);
   const shedding = new Shedding(services.log);
   const failedHandshakes = new FailedHandshakes(services.log);

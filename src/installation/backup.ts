@@ -8,8 +8,8 @@ import { restoreCluster } from '../embedded-postgres/backup/restore.js';
 import { exists, findBinaries } from '../embedded-postgres/binaries.js';
 import { BackupError } from '../embedded-postgres/error.js';
 import type { Logins } from '../embedded-postgres/server.js';
-import { type EntrySigner, setSigner } from '../journal/entry-signer.js';
-import { journalOnAnySchema } from '../journal/journal.js';
+import { type EntrySigner, setSigner, signerOf } from '../journal/entry-signer.js';
+import { journal } from '../journal/journal.js';
 import { Database, type Queryable } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { count, FLAG, FROM, TEXT } from '../tasks/kinds.js';
@@ -62,11 +62,19 @@ async function backUp(
     progress: inMegabytes(progress('backup', 'MB')),
   });
   const { taken, bytes, files, keyEncryptionKey } = manifest;
-  await journalOnAnySchema(database, {
+  // An entry without a MAC would look forged.
+  const isJournalled = (await signerOf(database)) !== undefined;
+  const entry = {
     actor,
     action: 'gateway.backed_up',
     detail: `${folder}: ${bytes} bytes, taken ${taken}, fingerprint ${fingerprint}${withKey ? ', with the key-encryption key' : ''}`,
-  });
+  } as const;
+  // guard(backup: no entry without a MAC): if (isJournalled) ⇒
+  if (isJournalled) await journal(database, entry);
+  else
+    process.stderr.write(
+      'The backup is not in the journal: the journal\u2019s key cannot be opened without the key-encryption key.\n',
+    );
   return { folder, taken, bytes, files: files.length, fingerprint, keyEncryptionKey, withKey };
 }
 
@@ -189,8 +197,10 @@ export const BACKUP = {
       help: 'back up the database that comes with Tollgate, while the gateway serves',
       role: 'administrator',
       scope: 'installation',
+      byAccount: true,
       // Best made before an upgrade, with whichever release.
       on: 'any schema',
+      fresh: true,
       input: BACKUP_INPUT,
       checks: checkBackup,
       run: backUp,
@@ -229,6 +239,7 @@ export const COUNTERS = {
       help: 'after a backup of your own PostgreSQL was brought back, and before the gateway starts: move audits, IDs and STANs past what may have been used since',
       role: 'administrator',
       scope: 'installation',
+      byAccount: true,
       // Whoever owns the tables may move everything in them.
       on: 'as owner',
       input: {

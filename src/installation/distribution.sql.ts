@@ -27,6 +27,9 @@ export const SHARDS = `
       (SELECT count(DISTINCT p.nodeport || p.nodename)::integer FROM citus_shards p
         WHERE p.table_name = to_regclass('transaction')) AS servers`;
 
+/** Otherwise a table with a trigger is not distributed. The trigger of transactions looks at nothing but its row. */
+export const ALLOW_TRIGGERS = `SET LOCAL citus.enable_unsafe_triggers = on`;
+
 export const SPREAD_TRANSACTIONS = `SELECT create_distributed_table('transaction', 'organisation_id', shard_count => $1)`;
 
 /** What was here before has been copied to the others, and is not read here any more. */

@@ -8,6 +8,7 @@ import { count } from '../tasks/kinds.js';
 import { optional, task } from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import {
+  ALLOW_TRIGGERS,
   CITUS_VERSION,
   COMMIT_TOGETHER,
   DURABLE_WORKERS,
@@ -49,6 +50,7 @@ export async function distribute(database: Database, shards: number): Promise<Di
     for (const { role } of roles)
       done.push(`The role ${role} may log in: Citus does so from server to server.`);
     if ((await spreadOver(database)).shards === 0) {
+      await connection.query(asked(ALLOW_TRIGGERS));
       await connection.query(asked(SPREAD_TRANSACTIONS), [shards]);
       done.push(`Transactions are spread by organisation, over ${shards} shards.`);
     }

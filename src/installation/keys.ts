@@ -1,9 +1,10 @@
 // The keys that seal card data, as the operator looks at them, renews them while the gateway serves, and destroys them.
 import { WRAPPED_MAC_KEYS } from '../acquirers/acquirer-tasks.js';
-import { checkMerchant } from '../organisations/merchants.js';
+import { checkMerchant, ofLiveMerchant } from '../organisations/merchants.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
 import { SEALED_PAYMENT_DETAILS } from '../payments/cards/payment-details.js';
 import type { Database, Queryable } from '../postgres/database.js';
-import { count, FLAG, ID } from '../tasks/kinds.js';
+import { count, FLAG, ID, TEXT } from '../tasks/kinds.js';
 import { type Doing, needed, optional, type Progress, task } from '../tasks/task.js';
 import type { MerchantId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
@@ -23,6 +24,7 @@ import { SEALED_TOKENS } from '../vault/keys/sealed-rows.js';
 import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
 import { KEY_STATUS } from './keys.sql.js';
 import { verifySeals } from './seals.js';
+import { sealAsItIs } from './subjects.js';
 
 interface KeyStatus {
   readonly merchant: MerchantId;
@@ -153,6 +155,7 @@ export function rotation(
 }
 
 type WithKey = Doing<{ provider(): Promise<KeyProvider> }>;
+type WithKeys = Doing<{ provider(): Promise<KeyProvider>; key(): Promise<CredentialKey> }>;
 
 const OF_MERCHANT = optional(ID, '--merchant <id>', 'only this merchant', { names: 'merchants' });
 
@@ -194,6 +197,7 @@ export const KEYS = {
       help: 'make new data keys and seal everything anew, while the gateway serves; can be interrupted and run again',
       role: 'administrator',
       scope: 'organisation',
+      fresh: true,
       input: {
         merchant: OF_MERCHANT,
         keyEncryptionKey: optional(
@@ -219,6 +223,7 @@ export const KEYS = {
       help: 'wrap everything under the key of TOLLGATE_KEY_PROVIDER that TOLLGATE_PREVIOUS_KEY_PROVIDER has wrapped, while the gateway serves',
       role: 'administrator',
       scope: 'installation',
+      fresh: true,
       input: {},
       checks: ({ previousKeyEncryption }) => {
         if (previousKeyEncryption === undefined) refuse('previous_key_provider_unset');
@@ -240,16 +245,33 @@ export const KEYS = {
       help: 'open every seal and hold every token against the journal: whether anybody has changed them in the database; ends with 1 where somebody has',
       role: 'operator',
       scope: 'organisation',
+      byAccount: true,
       route: 'POST /keys/verify',
       input: { merchant: OF_MERCHANT },
-      run: async ({ database, actor, means }: WithKey, { merchant }) =>
-        verifySeals(database, actor, await means.provider(), merchant),
-      says: ({ tokens, transactions, webhooks, directDebits, problems }) => {
-        const looked = `${tokens} tokens, ${transactions} transactions, ${webhooks} webhooks and ${directDebits} direct debits that wait were looked at.`;
+      run: async ({ database, actor, means }: WithKeys, { merchant }) =>
+        verifySeals(database, actor, await means.provider(), await means.key(), merchant),
+      says: ({ tokens, transactions, webhooks, directDebits, rows, problems }) => {
+        const looked = `${tokens} tokens, ${transactions} transactions, ${webhooks} webhooks, ${directDebits} direct debits that wait and ${rows} rows that the journal seals were looked at.`;
         if (problems.length === 0) return `${looked}\nAll of them are as the gateway has left them.`;
         return `${looked}\n${problems.length} are not as the gateway has left them:\n${table(problems)}`;
       },
       fails: ({ problems }) => problems.length > 0,
+    }),
+    task({
+      name: 'keys seal',
+      help: 'seal a row as it is, once you have put right what somebody has changed in the database',
+      role: 'administrator',
+      scope: 'installation',
+      fresh: true,
+      // Whoever seals a row says that it is right: a link, a bank, what gives rights.
+      secondPerson: { for: 'keys' },
+      input: {
+        subject: needed(TEXT, '<subject>', 'as `keys verify` calls it, such as merchant/17 or acquirer/visa'),
+      },
+      run: async ({ database, actor, means }: WithKeys, { subject }) =>
+        sealAsItIs(database, actor, await means.key(), subject),
+      says: ({ subject, isThere }) =>
+        isThere ? `${subject} is sealed as it is.` : `It is sealed that ${subject} is gone.`,
     }),
     task({
       name: 'keys destroy',
@@ -258,6 +280,7 @@ export const KEYS = {
       scope: 'organisation',
       route: 'POST /keys/destroy',
       fresh: true,
+      secondPerson: { for: 'keys', when: ofLiveMerchant },
       input: {
         merchant: needed(ID, '--merchant <id>', 'the merchant', { names: 'merchants' }),
         version: needed(count(), '--version <version>', 'the version'),

@@ -265,6 +265,7 @@ export const RESTORED = {
       help: 'show the lost time, and which files of acquirers have to be reconciled',
       role: 'viewer',
       scope: 'nobody',
+      byAccount: true,
       input: {},
       run: async ({ database }) => ({ lost: (await showLostTime(database)) ?? null }),
       says: ({ lost }) => (lost === null ? 'Nothing is lost, or all of it was reconciled.' : lostLines(lost)),

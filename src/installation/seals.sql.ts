@@ -1,4 +1,4 @@
-import { JOURNALLED_SEAL } from '../journal/journal.sql.js';
+import { JOURNALLED_SEALS } from '../journal/journal.sql.js';
 import type { Statement } from '../postgres/database.js';
 
 /** A page of a merchant's tokens that are there, with what the journal knows of them. */
@@ -7,7 +7,7 @@ export const TOKENS_TO_VERIFY: Statement = {
   text: `
     SELECT t.id AS row, t.key_version AS "keyVersion", t.sealed, t.id, t.customer_id AS "customerId",
       t.virtual_pan AS "virtualPan", t.account_type AS "accountType", t.seal_version AS "sealVersion",
-      ${JOURNALLED_SEAL} AS journalled,
+      ${JOURNALLED_SEALS} AS journalled,
       coalesce((SELECT true FROM customer c
         WHERE c.organisation_id = t.organisation_id AND c.id = t.customer_id), false) AS owned
     FROM token t

@@ -1,9 +1,14 @@
 import type { Statement } from '../postgres/database.js';
 
-/** The digest of a whole entry, as one text in which no value can be moved from one column to another. */
+/**
+ * The digest of a whole entry, as one text in which no value can be moved from one column to another. What an entry says of a sealed row
+ * follows the rest: for other entries, the text is as it was before there were seals in the journal.
+ */
 // guard(journal: all that an entry says is bound): j.address ⇒ NULL
 export const DIGEST = `substr(sha256(convert_to(ROW(j.id, extract(epoch FROM j.at), j.organisation_id, j.merchant_id, j.actor,
-      j.action, j.customer_id, j.token_id, j.audit, j.correlation_id, j.detail, j.address, encode(j.mark, 'hex'))::text, 'UTF8')), 1, 16)`;
+      j.action, j.customer_id, j.token_id, j.audit, j.correlation_id, j.detail, j.address, encode(j.mark, 'hex'))::text
+      || CASE WHEN j.subject IS NULL THEN '' ELSE ROW(j.subject, j.subject_version, encode(j.seal, 'hex'))::text END,
+      'UTF8')), 1, 16)`;
 
 /** An ID that the sequence never gave out is not ours. If blocks included it, they would skip all IDs before it. */
 // guard(journal: an id that was never handed out does not carry the chain away): <= (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0)) ⇒ > 0
@@ -13,6 +18,7 @@ export const CHAIN_IS_BEHIND: Statement = {
   name: 'chain-is-behind',
   text: `
     SELECT EXISTS (SELECT FROM journal j, journal_chain c WHERE j.id > c.chained_up_to AND ${HANDED_OUT})
+      OR NOT EXISTS (SELECT FROM journal_chain)
       OR EXISTS (SELECT FROM journal_gap g WHERE EXISTS (SELECT FROM journal j WHERE j.id BETWEEN g.first_id AND g.last_id))
       AS behind`,
 };
@@ -103,7 +109,8 @@ export const BLOCKS_BY_FIRST_ID: Statement = {
 };
 
 const ENTRY = `j.id, j.organisation_id AS "organisationId", j.actor, j.action, j.customer_id AS "customerId", j.token_id AS "tokenId",
-      j.audit, j.correlation_id AS "correlationId", j.detail, j.address, j.mark AS mac, ${DIGEST} AS digest`;
+      j.audit, j.correlation_id AS "correlationId", j.detail, j.address, j.subject, j.subject_version AS "subjectVersion", j.seal,
+      j.mark AS mac, ${DIGEST} AS digest`;
 
 export const ENTRIES_AFTER: Statement = {
   name: 'entries-of-journal-after',
@@ -144,8 +151,13 @@ export const RECENT_BLOCKS: Statement = {
 export const HANDED_OUT_IDS: Statement = {
   name: '',
   text: `
-    SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0) AS "lastId", chained_up_to AS "chainedUpTo"
-    FROM journal_chain`,
+    SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0) AS "lastId",
+      coalesce((SELECT chained_up_to FROM journal_chain), -1) AS "chainedUpTo"`,
+};
+
+export const BLOCK_HASHES: Statement = {
+  name: '',
+  text: `SELECT number, hash FROM journal_block WHERE number = ANY ($1::bigint[])`,
 };
 
 export const LINEAGE: Statement = {

@@ -87,7 +87,9 @@ export class JournalChain {
     // guard(journal: one process at a time makes a block): !locks[0]?.locked ⇒ locks.length === 0
     if (!locks[0]?.locked) return undefined;
     const { rows: states } = await connection.query<State>(CHAIN_STATE, [this.#known?.number ?? 0]);
-    const state = states[0] as State;
+    const [state] = states;
+    // Somebody has removed it: the journal would go on without a chain.
+    if (state === undefined) throw new Error('journal_chain is empty; somebody has changed the database');
     this.#compare(state);
     const { rows } = await connection.query<NextEntries>(NEXT_ENTRIES, [state.chainedUpTo, MOST_ENTRIES]);
     const [next] = rows;

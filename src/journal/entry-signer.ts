@@ -3,9 +3,19 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../postgres/database.js';
 import type { JournalEntry } from './entry.js';
+import type { SealedState, SealWatch } from './seal-watch.js';
 
 /** The part of an entry that its MAC covers. The merchant follows from the rest; the chain binds time and position. */
-export type SignedEntry = Omit<JournalEntry, 'merchantId' | 'action'> & { readonly action: string };
+export type SignedEntry = Omit<JournalEntry, 'merchantId' | 'action'> & {
+  readonly action: string;
+} & Partial<EntrySeal>;
+
+/** What an entry says of a row that is sealed; nothing in entries about other things. */
+export interface EntrySeal {
+  readonly subject: string | null;
+  readonly subjectVersion: number | null;
+  readonly seal: Buffer | null;
+}
 
 const INSTANCE_BYTES = 8;
 const COUNT_BYTES = 4;
@@ -23,6 +33,8 @@ export class EntrySigner {
     private readonly key: Buffer,
     /** The client's address, for entries that name no other. */
     readonly address?: string,
+    /** What the process knows of seals, and reports of broken ones. */
+    readonly watch?: SealWatch,
   ) {}
 
   /** The nonce, followed by the HMAC over nonce and entry. */
@@ -45,12 +57,48 @@ export class EntrySigner {
     return timingSafeEqual(expected, mac.subarray(NONCE_BYTES));
   }
 
+  /**
+   * A seal for a version of a row: an HMAC of what the row says, and an HMAC that binds it to subject and version. So the newest genuine
+   * seal can be told from forged ones without knowing what the row said.
+   */
+  sealOf(subject: string, version: number, state: SealedState): Buffer {
+    const said = this.#said(subject, state);
+    return Buffer.concat([said, this.#bound(subject, version, said)]);
+  }
+
+  isSeal(subject: string, version: number, seal: Buffer): boolean {
+    if (seal.length !== 2 * HMAC_BYTES) return false;
+    const said = seal.subarray(0, HMAC_BYTES);
+    // guard(directions: a forged seal is passed over): timingSafeEqual(this.#bound(subject, version, said), seal.subarray(HMAC_BYTES)) ⇒ said.length === HMAC_BYTES
+    return timingSafeEqual(this.#bound(subject, version, said), seal.subarray(HMAC_BYTES));
+  }
+
+  /** Of a genuine seal. */
+  isSealOf(subject: string, state: SealedState, seal: Buffer): boolean {
+    return timingSafeEqual(this.#said(subject, state), seal.subarray(0, HMAC_BYTES));
+  }
+
+  #said(subject: string, state: SealedState): Buffer {
+    return this.#macOf(['tollgate sealed row', subject, state]);
+  }
+
+  #bound(subject: string, version: number, said: Buffer): Buffer {
+    return this.#macOf(['tollgate seal', subject, version, said.toString('hex')]);
+  }
+
+  #macOf(parts: readonly unknown[]): Buffer {
+    return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest().subarray(0, HMAC_BYTES);
+  }
+
   #hmac(nonce: Buffer, entry: SignedEntry): Buffer {
     // guard(journal: the mark of an entry is for what it says): , detail, address ⇒
     const { organisationId, actor, action, customerId, tokenId, audit, correlationId, detail, address } =
       entry;
+    const { subject, subjectVersion, seal } = entry;
+    const says = [organisationId, actor, action, customerId, tokenId, audit, correlationId];
     // guard(journal: the mark of an entry is for what it says): , detail, address ⇒
-    const parts = [organisationId, actor, action, customerId, tokenId, audit, correlationId, detail, address];
+    const parts: unknown[] = [...says, detail, address];
+    if (subject != null) parts.push(subject, subjectVersion ?? undefined, seal?.toString('hex'));
     // JSON writes undefined as null, so an absent field and a NULL from the database give the same MAC.
     return createHmac('sha256', this.key).update(nonce).update(JSON.stringify(parts)).digest();
   }

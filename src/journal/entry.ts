@@ -14,6 +14,7 @@ export type JournalAction =
   | 'user.rotated'
   | 'user.certificates_bound'
   | 'user.revoked'
+  | 'user.log_ins_failed'
   | 'surcharge.set'
   | 'surcharge.off'
   | 'directdebit.set'
@@ -30,6 +31,7 @@ export type JournalAction =
   | 'transaction.reversed_again'
   | 'transaction.rerouted'
   | 'transaction.exported'
+  | 'transactions.sealed'
   | 'settlement.exported'
   | 'settlement.reconciled'
   | 'settlement.difference_looked_at'
@@ -69,21 +71,29 @@ export type JournalAction =
   | 'keys.destroyed'
   | 'operator.added'
   | 'operator.link_made'
+  | 'operator.recovered'
   | 'operator.changed'
   | 'operator.removed'
+  | 'operator.enabled'
+  | 'operator.reviewed'
   | 'operator.refused'
   | 'operator.link_used'
   | 'operator.enrolled'
   | 'operator.signed_in'
   | 'operator.sign_in_failed'
   | 'operator.proved'
+  | 'operator.token_made'
   | 'operator.signed_out'
   | 'approval.requested'
   | 'approval.approved'
   | 'approval.refused'
+  | 'approval.used'
+  | 'approval.rules_set'
   | 'journal.exported'
   | 'journal.checkpoint_made'
   | 'seal.broken'
+  | 'seal.renewed'
+  | 'seals.made'
   | 'cards.review_begun'
   | 'archive.written'
   | 'archive.removed'
@@ -92,7 +102,7 @@ export type JournalAction =
   | 'gateway.restore_reconciled';
 
 export interface JournalEntry {
-  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes` or `gateway:webhooks`. */
+  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes`, `gateway:log-ins`, `gateway:webhooks` or `gateway:seals`. */
   readonly actor: string;
   readonly action: JournalAction;
   readonly organisationId?: OrganisationId | undefined;

@@ -10,10 +10,17 @@ import { refuse } from '../values/refusal.js';
 import { unreadable, writeText, writeWhole } from '../values/whole-file.js';
 import { ChainKey } from './blocks.js';
 import { JournalChain } from './chain.js';
+import {
+  endOfChain,
+  type KnownBlock,
+  readCheckpoints,
+  type SignedCheckpoint,
+  signedCheckpoint,
+} from './checkpoints.js';
 import { EntrySigner } from './entry-signer.js';
 import { journal } from './journal.js';
-import { END_OF_CHAIN, EXPORT_JOURNAL, MERCHANT_IN_JOURNAL, READ_JOURNAL } from './journal-tasks.sql.js';
-import { JournalVerification, type KnownBlock, type Verification } from './verification.js';
+import { EXPORT_JOURNAL, MERCHANT_IN_JOURNAL, READ_JOURNAL } from './journal-tasks.sql.js';
+import { JournalVerification, type Verification } from './verification.js';
 
 const FILTER = {
   merchant: optional(ID, '--merchant <id>', 'only of this merchant', { names: 'merchants' }),
@@ -44,18 +51,6 @@ export interface JournalView {
   readonly detail: string | null;
   /** The client's address, or the machine of a command. */
   readonly address: string | null;
-}
-
-/** The end of the chain, signed: whoever keeps it elsewhere knows if the journal is cut or changed later. */
-interface SignedCheckpoint {
-  readonly installation: string;
-  readonly number: number;
-  readonly hash: string;
-  readonly made: string;
-  /** Of the database: another one after a failover. */
-  readonly lineage: string;
-  readonly public_key: string;
-  readonly signature: string;
 }
 
 /** The last line of an export: what the lines before it come to, signed. */
@@ -92,55 +87,44 @@ export async function readJournal(
 export function verifyJournal(
   database: Queryable,
   key: Buffer,
-  checkpoint?: KnownBlock,
+  known: readonly KnownBlock[] = [],
 ): Promise<Verification> {
-  return new JournalVerification(database, new ChainKey(key), new EntrySigner(key), checkpoint).run();
+  return new JournalVerification(database, new ChainKey(key), new EntrySigner(key), known).run();
 }
 
 /** The same for about so many of the last ones: what came before is taken as it is. */
-export function verifyEndOfJournal(database: Queryable, key: Buffer, entries: number): Promise<Verification> {
-  return new JournalVerification(database, new ChainKey(key), new EntrySigner(key)).runOnLast(entries);
+export function verifyEndOfJournal(
+  database: Queryable,
+  key: Buffer,
+  entries: number,
+  known: readonly KnownBlock[] = [],
+): Promise<Verification> {
+  return new JournalVerification(database, new ChainKey(key), new EntrySigner(key), known).runOnLast(entries);
 }
 
 /** What has been journalled until now is taken up first. */
 async function checkpointOf(database: Database, key: Buffer): Promise<SignedCheckpoint> {
   const chainKey = new ChainKey(key);
   await new JournalChain(database, chainKey, { onForeign: () => {}, onCut: () => {} }).run();
-  const { installation, number, hash, madeMs, lineage } = await endOfChain(database);
-  const checkpoint = {
-    installation,
-    number: number ?? 0,
-    hash: hash?.toString('hex') ?? '',
-    made: new Date(madeMs ?? 0).toISOString(),
-    lineage,
-  };
-  const signature = chainKey.sign(signedText(checkpoint));
-  return { ...checkpoint, public_key: chainKey.publicKey, signature };
+  return signedCheckpoint(database, chainKey);
 }
 
-/** A checkpoint as it was kept, if this installation has signed it. */
-async function readCheckpoint(path: string, key: Buffer): Promise<KnownBlock> {
-  const text = await readFile(path, 'utf8').catch(unreadable(path));
-  let read: Partial<SignedCheckpoint>;
-  try {
-    read = JSON.parse(text) as Partial<SignedCheckpoint>;
-  } catch {
-    refuse('checkpoint_unreadable', { path });
+/** The checkpoints in files, if this installation has signed them. */
+export async function knownFrom(
+  database: Queryable,
+  key: Buffer,
+  paths: readonly string[],
+): Promise<KnownBlock[]> {
+  if (paths.length === 0) return [];
+  const { installation } = await endOfChain(database);
+  const known: KnownBlock[] = [];
+  for (const path of paths) {
+    const read = readCheckpoints(await readFile(path, 'utf8').catch(unreadable(path)), key, installation);
+    if (read === 'unreadable') refuse('checkpoint_unreadable', { path });
+    if (read === 'foreign') refuse('checkpoint_of_another', { path });
+    known.push(...read);
   }
-  const { installation, number, hash, made, lineage, signature } = read;
-  if (typeof number !== 'number' || typeof hash !== 'string' || typeof signature !== 'string')
-    refuse('checkpoint_unreadable', { path });
-  const texts = { installation: String(installation), made: String(made), lineage: String(lineage) };
-  const checkpoint = { number, hash, ...texts };
-  // guard(journal: a checkpoint of somebody else’s is refused): ! ⇒ signature.length < 0 && !
-  if (!new ChainKey(key).isSigned(signedText(checkpoint), signature))
-    refuse('checkpoint_of_another', { path });
-  return { number, hash, lineage: texts.lineage };
-}
-
-function signedText(checkpoint: Omit<SignedCheckpoint, 'public_key' | 'signature'>): string {
-  const { installation, number, hash, made, lineage } = checkpoint;
-  return JSON.stringify(['tollgate journal checkpoint', installation, number, hash, made, lineage]);
+  return known;
 }
 
 /** Lines of JSON: an entry each, the oldest first, and what they come to, signed. Each with its line feed. */
@@ -170,19 +154,6 @@ async function* exportJournal(
   const signature = new ChainKey(key).sign(JSON.stringify(['tollgate journal export', entries, sha256]));
   const end: ExportEnd = { entries, sha256, checkpoint, signature };
   yield `${JSON.stringify(end)}\n`;
-}
-
-interface EndOfChain {
-  readonly installation: string;
-  readonly number: number | null;
-  readonly hash: Buffer | null;
-  readonly madeMs: number | null;
-  readonly chainedUpTo: number;
-  readonly lineage: string;
-}
-
-async function endOfChain(database: Queryable): Promise<EndOfChain> {
-  return (await database.query<EndOfChain>(END_OF_CHAIN)).rows[0] as EndOfChain;
 }
 
 /** The file appears when it is whole, and replaces no other. Returns how many lines are in it. */
@@ -235,22 +206,21 @@ export const JOURNAL = {
       help: 'find entries that were changed, removed or inserted; exit code 1 if there are any',
       role: 'viewer',
       scope: 'installation',
+      byAccount: true,
       route: 'POST /journal/verify',
+      long: true,
       input: {
         checkpoint: optional(
           TEXT,
           '--checkpoint <file>',
-          'also hold it against a checkpoint that was kept elsewhere',
+          'also hold it against checkpoints that were kept elsewhere, one in each line',
           { only: 'command' },
         ),
       },
-      run: async ({ database, means }: WithKey, { checkpoint }) => {
+      run: async ({ database, means, settings }: WithKey, { checkpoint }) => {
         const key = await means.journalKey();
-        return verifyJournal(
-          database,
-          key,
-          checkpoint === undefined ? undefined : await readCheckpoint(checkpoint, key),
-        );
+        const paths = [...settings.journalAnchorFiles, ...(checkpoint === undefined ? [] : [checkpoint])];
+        return verifyJournal(database, key, await knownFrom(database, key, paths));
       },
       says: sentencesOn,
       fails: ({ problemCount }) => problemCount > 0,
@@ -260,6 +230,7 @@ export const JOURNAL = {
       help: 'sign the end of the chain, to be kept elsewhere',
       role: 'operator',
       scope: 'installation',
+      byAccount: true,
       input: { out: optional(TEXT, '--out <file>', 'write it to this file') },
       run: async ({ database, actor, means }: WithKey, { out }) => {
         await journal(database, { actor, action: 'journal.checkpoint_made' });
@@ -277,6 +248,7 @@ export const JOURNAL = {
       help: 'write entries to a file, the oldest first, with a signature at the end',
       role: 'operator',
       scope: 'organisation',
+      fresh: true,
       input: { out: needed(TEXT, '--out <file>', 'the file, which must not be there yet'), ...FILTER },
       run: async ({ database, actor, means }: WithKey, given) => {
         const lines = exportJournal(database, actor, await means.journalKey(), given);

@@ -15,34 +15,39 @@ export const INTO_JOURNAL_OF_TRANSACTIONS = `
 export const INTO_JOURNAL_OF_OPERATORS = `
       INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, correlation_id, detail, address, mark)`;
 
+/** An entry `j` with all that its MAC covers: a `DecidingEntry`. */
+const AS_DECIDING = `json_build_object('id', j.id, 'organisationId', j.organisation_id, 'actor', j.actor, 'action', j.action,
+          'customerId', j.customer_id, 'tokenId', j.token_id, 'audit', j.audit, 'correlationId', j.correlation_id,
+          'detail', j.detail, 'address', j.address, 'mac', encode(j.mark, 'base64'))`;
+
 /**
- * For a token `t`: the number of the last seal in the journal. -1 if the token was deleted; NULL if the token has not changed since seals
- * have numbers.
+ * For a token `t`: the entries that it was deleted, then those of its seals, the highest number first. A copy of an earlier entry has a
+ * right MAC, and is no newer for being below.
  */
-export const JOURNALLED_SEAL = `(
-      SELECT CASE WHEN j.action = 'token.deleted' THEN -1 ELSE substring(j.detail FROM 'seal ([0-9]+)$')::integer END
-      FROM journal j
-      WHERE j.organisation_id = t.organisation_id AND j.token_id = t.id AND j.action <> 'token.opened'
-        AND (j.action IN ('token.created', 'token.deleted') OR (j.action = 'token.updated' AND j.detail LIKE '%seal %'))
-      ORDER BY j.id DESC LIMIT 1)`;
+export const JOURNALLED_SEALS = `(
+      SELECT json_agg(deciding.entry) FROM (
+        SELECT ${AS_DECIDING} AS entry
+        FROM journal j
+        WHERE j.organisation_id = t.organisation_id AND j.token_id = t.id AND j.action <> 'token.opened'
+          AND (j.action = 'token.deleted' OR (j.action = 'token.updated' AND j.detail ~ 'seal [0-9]{1,9}$'))
+        ORDER BY j.action = 'token.deleted' DESC, substring(j.detail FROM 'seal ([0-9]{1,9})$')::integer DESC, j.id
+        LIMIT 20) deciding)`;
 
-/** Whether version $3 of the data key of a merchant ($1, $2) was destroyed. */
-export const KEY_DESTROYED = `EXISTS (
-      SELECT FROM journal j WHERE j.organisation_id = $1 AND j.merchant_id = $2 AND j.action = 'keys.destroyed'
-        AND j.detail = 'version ' || $3::text)`;
-
-/** For the schema of a release without MACs. */
-export const APPEND_TO_EARLIER_JOURNAL: Statement = {
-  name: '',
-  text: `INSERT INTO journal (actor, action, detail) VALUES ($1, $2, $3)`,
-};
+/** The entries that version $3 of the data key of a merchant ($1, $2) was destroyed. */
+export const KEY_DESTROYED = `(
+      SELECT json_agg(deciding.entry) FROM (
+        SELECT ${AS_DECIDING} AS entry
+        FROM journal j
+        WHERE j.organisation_id = $1 AND j.merchant_id = $2 AND j.action = 'keys.destroyed'
+          AND j.detail = 'version ' || $3::integer::text
+        LIMIT 20) deciding)`;
 
 export const APPEND_TO_JOURNAL: Statement = {
   name: 'append-to-journal',
   text: `
     INSERT INTO journal (organisation_id, merchant_id, actor, action, customer_id, token_id, audit, correlation_id, detail,
-      address, mark)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      address, mark, subject, subject_version, seal)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 };
 
 export const ENTRIES = columns<SignedJournalEntry>('entry', {

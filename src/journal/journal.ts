@@ -1,20 +1,17 @@
 // The journal: who did what, when, and under which correlation ID. Append-only, and without secrets.
-import { isUndefined, type Queryable } from '../postgres/database.js';
+import type { Queryable } from '../postgres/database.js';
 import type { JournalEntry } from './entry.js';
 import { signerOf } from './entry-signer.js';
-import {
-  APPEND_ALL_TO_JOURNAL,
-  APPEND_TO_EARLIER_JOURNAL,
-  APPEND_TO_JOURNAL,
-  ENTRIES,
-} from './journal.sql.js';
+import { APPEND_ALL_TO_JOURNAL, APPEND_TO_JOURNAL, ENTRIES } from './journal.sql.js';
+import { nextSeal, type SealedRow } from './seals.js';
 
 export type { JournalAction, JournalEntry } from './entry.js';
 
-/** To be called in the transaction of the change. */
-export async function journal(connection: Queryable, entry: JournalEntry): Promise<void> {
+/** To be called in the transaction of the change. `row`: as the change has left it, if it is one that is sealed; it must be locked. */
+export async function journal(connection: Queryable, entry: JournalEntry, row?: SealedRow): Promise<void> {
   const signer = await signerOf(connection);
   const address = entry.address ?? signer?.address;
+  const seal = row && (await nextSeal(connection, row));
   await connection.query(APPEND_TO_JOURNAL, [
     entry.organisationId ?? null,
     entry.merchantId ?? null,
@@ -26,7 +23,10 @@ export async function journal(connection: Queryable, entry: JournalEntry): Promi
     entry.correlationId ?? null,
     entry.detail ?? null,
     address ?? null,
-    signer?.macOf({ ...entry, address }) ?? null,
+    signer?.macOf({ ...entry, address, ...seal }) ?? null,
+    seal?.subject ?? null,
+    seal?.subjectVersion ?? null,
+    seal?.seal ?? null,
   ]);
 }
 
@@ -39,15 +39,4 @@ export async function journalAll(connection: Queryable, entries: readonly Journa
     return { ...entry, address, mac: signer?.macOf({ ...entry, address }) };
   });
   await connection.query(APPEND_ALL_TO_JOURNAL, ENTRIES.encode(signed));
-}
-
-/** For commands that run on the schema of any release, and outside a transaction. */
-export async function journalOnAnySchema(
-  database: Queryable,
-  entry: Pick<JournalEntry, 'actor' | 'action' | 'detail'>,
-): Promise<void> {
-  await journal(database, entry).catch(async (error: unknown) => {
-    if (!isUndefined(error)) throw error;
-    await database.query(APPEND_TO_EARLIER_JOURNAL, [entry.actor, entry.action, entry.detail]);
-  });
 }

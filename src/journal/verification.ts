@@ -8,18 +8,11 @@ import {
   ENTRIES_BY_ID,
   GAPS,
   HANDED_OUT_IDS,
-  LINEAGE,
   RECENT_BLOCKS,
 } from './chain.sql.js';
+import { type JournalProblem, type KnownBlock, problemsWith } from './checkpoints.js';
 import type { EntrySigner, SignedEntry } from './entry-signer.js';
 import { type PlacedBlock, PlacedBlocks } from './placed-blocks.js';
-
-/** What is wrong, and with which entry or block. */
-export interface JournalProblem {
-  readonly entry?: number;
-  readonly block?: number;
-  readonly problem: string;
-}
 
 export interface Verification {
   readonly blocks: number;
@@ -30,16 +23,6 @@ export interface Verification {
   readonly problems: readonly JournalProblem[];
   readonly problemCount: number;
 }
-
-export interface KnownBlock {
-  readonly number: number;
-  readonly hash: string;
-  /** The lineage of the database at that time. */
-  readonly lineage?: string;
-}
-
-/** A failover to a standby that lacked commits, or a restore: the end is lost, but nobody forged anything. */
-const LOST = 'the database was promoted or restored since then, and has lost what came last';
 
 interface EntryRow extends SignedEntry {
   readonly id: number;
@@ -74,7 +57,8 @@ interface Start extends ChainEnd {
   readonly afterId: number;
 }
 
-const THE_BEGINNING: Start = { blockBefore: 0, blocksFromId: 0, afterId: 0 };
+/** An inserted entry may have any number. */
+const THE_BEGINNING: Start = { blockBefore: 0, blocksFromId: 0, afterId: Number.MIN_SAFE_INTEGER };
 
 const FOREIGN = 'inserted: Tollgate did not write it';
 const BLOCKS_PAGE = 50;
@@ -86,8 +70,9 @@ export class JournalVerification {
   #entries = 0;
   #unchained = 0;
   #problemCount = 0;
-  #knownIsThere = false;
   readonly #problems: JournalProblem[] = [];
+  /** The highest ID in any block. */
+  #lastChained = 0;
   /** Entries without a MAC that were in no block when they were checked. */
   readonly #foreign = new Set<number>();
 
@@ -95,8 +80,8 @@ export class JournalVerification {
     private readonly database: Queryable,
     private readonly key: ChainKey,
     private readonly signer: EntrySigner,
-    /** From a checkpoint kept elsewhere. */
-    private readonly known?: KnownBlock,
+    /** From checkpoints kept elsewhere. */
+    private readonly known: readonly KnownBlock[] = [],
   ) {}
 
   run(): Promise<Verification> {
@@ -111,13 +96,19 @@ export class JournalVerification {
 
   async #runFrom(start: Start): Promise<Verification> {
     const end = await this.#checkBlocks(start);
-    await this.#checkEntries(start);
+    const least = this.#lastChained;
+    const chainedUpTo = await this.#checkEntries(start);
     // Blocks made in the meantime, whose tags were used unchecked.
     // guard(journal: blocks that are made while it is looked at are looked at, too): await ⇒ if (end.blockBefore < 0) await
     await this.#checkBlocks(end);
-    // guard(journal: a chain that ends before a checkpoint is found): !this.#knownIsThere ⇒ this.#knownIsThere && this.#blocks === 0
-    if (this.known !== undefined && !this.#knownIsThere)
-      await this.#foundKnown('removed', 'the checkpoint knows it, and the chain ends before it');
+    // The last blocks alone may be of entries that were committed late.
+    // guard(journal: the end of the chain is not moved): < least || ⇒ < 0 ||
+    if (start === THE_BEGINNING && (chainedUpTo < least || chainedUpTo > this.#lastChained))
+      this.#found({
+        block: end.blockBefore,
+        problem: 'changed: journal_chain does not say where the last block ends',
+      });
+    for (const problem of await problemsWith(this.database, this.known)) this.#found(problem);
     const { rows: copies } = await this.database.query<{ id: number }>(COPIED_ENTRIES, [start.afterId]);
     // guard(journal: a copy of an entry is found): for (const { id } of copies) this.#found({ entry: id, problem: 'inserted: a copy of another entry' } ⇒ copies.at(0
     for (const { id } of copies) this.#found({ entry: id, problem: 'inserted: a copy of another entry' });
@@ -154,11 +145,7 @@ export class JournalVerification {
           this.#found({ block: number, problem: 'changed: it does not match its hash' });
         if (countOf(block.spans) * TAG_BYTES !== block.tags.length)
           this.#found({ block: number, problem: 'changed: it has more or fewer tags than entries' });
-        if (number === this.known?.number) {
-          this.#knownIsThere = true;
-          if (hash.toString('hex') !== this.known.hash)
-            await this.#foundKnown('changed', 'the checkpoint knows another');
-        }
+        this.#lastChained = Math.max(this.#lastChained, ...block.spans.slice(-1));
         for (const id of block.foreign)
           if (!this.#foreign.has(id)) this.#found({ entry: id, problem: FOREIGN });
         this.#blocks += 1;
@@ -169,17 +156,11 @@ export class JournalVerification {
     }
   }
 
-  /** Reports a problem with the checkpoint's block. */
-  async #foundKnown(how: string, what: string): Promise<void> {
-    const { number = 0, lineage = '' } = this.known ?? {};
-    const { rows } = await this.database.query<{ lineage: string }>(LINEAGE);
-    const isAnother = lineage !== '' && rows[0]?.lineage !== lineage;
-    const problem = isAnother ? `lost: ${what}; ${LOST}` : `${how}: ${what}`;
-    this.#found({ block: number, problem });
-  }
-
-  /** In the order of IDs. Blocks are read in the order of their first entries, and kept while their entries can come. */
-  async #checkEntries({ blocksFromId, afterId }: Start): Promise<void> {
+  /**
+   * In the order of IDs. Blocks are read in the order of their first entries, and kept while their entries can come. Returns up to where
+   * the chain is said to go.
+   */
+  async #checkEntries({ blocksFromId, afterId }: Start): Promise<number> {
     // In this order: a gap noticed in between lies after `chainedUpTo`.
     const handedOut = await this.#handedOut();
     const { rows: gaps } = await this.database.query<Bounds['gaps'][number]>(GAPS);
@@ -199,14 +180,15 @@ export class JournalVerification {
         tags.delete(row.id);
       }
       await this.#checkMissing(tags, within);
-      if (isLast) return;
+      if (isLast) return within.chainedUpTo;
       blocks.drop(end);
       after = end;
     }
   }
 
   async #handedOut(): Promise<Omit<Bounds, 'gaps'>> {
-    return (await this.database.query<Omit<Bounds, 'gaps'>>(HANDED_OUT_IDS)).rows[0] as Omit<Bounds, 'gaps'>;
+    const { rows } = await this.database.query<Omit<Bounds, 'gaps'>>(HANDED_OUT_IDS);
+    return rows[0] as Omit<Bounds, 'gaps'>;
   }
 
   /** An entry that is in a block and not on the page was removed, or was committed and taken up after the page was read. */

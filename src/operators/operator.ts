@@ -1,12 +1,14 @@
 // An operator as its row has it, and as it was sealed, under the key that users are sealed under: the console lets nobody in who is not
 // as it was sealed. Each change is sealed anew, and journalled with it.
 import { type JournalAction, journal } from '../journal/journal.js';
+import { checkSeal, fitNow, type SealedRow } from '../journal/seals.js';
 import { type CredentialKey, hex, sameBytes } from '../organisations/users/credentials.js';
 import type { Queryable } from '../postgres/database.js';
 import type { OperatorRole } from '../tasks/task.js';
 import type { OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import { LOCK_OPERATOR, STORE_OPERATOR } from './operators.sql.js';
+import { NOW_MS } from './sessions.sql.js';
 
 /** A passkey: the public half of a key pair that never leaves its device. */
 export interface Passkey {
@@ -31,6 +33,16 @@ export interface SignInMeans {
 
 export const NO_MEANS: SignInMeans = { password: null, totp: null, passkeys: [], providerSubject: null };
 
+/** That somebody else added, linked, changed or removed this operator. */
+export interface Handling {
+  /** As the journal names them. */
+  readonly by: string;
+  readonly action: JournalAction;
+  readonly atMs: number;
+  /** The role and the organisation before that, of an operator who could sign in. */
+  readonly was: readonly [role: OperatorRole, organisation: OrganisationId | null] | null;
+}
+
 /** Everything that the seal covers. */
 export interface SealedOperator extends SignInMeans {
   readonly name: string;
@@ -43,6 +55,12 @@ export interface SealedOperator extends SignInMeans {
   readonly version: number;
   readonly removed: boolean;
   readonly isDemo: boolean;
+  /** Who added this operator, and who else changed them lately: the oldest first. */
+  readonly history: readonly Handling[];
+  /** The last passwords, the newest first, as they were stored. They are not allowed again. */
+  readonly formerPasswords: readonly string[];
+  /** When the operator was added, or enabled again. Null: before this was recorded. */
+  readonly enabledMs: number | null;
 }
 
 /** What the seal of a session covers. */
@@ -54,15 +72,27 @@ export interface SealedSession {
   readonly endsMs: number;
 }
 
-/** A link lets somebody in only as far as to say how they will sign in from then on. */
-export type SessionStage = 'enrolling' | 'signed_in';
+/**
+ * A link lets somebody in only as far as to say how they will sign in from then on. `command_line`: a token, which shows who runs
+ * commands and opens no page.
+ */
+export type SessionStage = 'enrolling' | 'signed_in' | 'command_line';
 
 export type SignInMethod = 'link' | 'demo' | 'passkey' | 'password' | 'provider';
 
 export function sealOfOperator(key: CredentialKey, operator: SealedOperator): Buffer {
   const { name, role, organisationId, linkTag, linkUntilMs, version, removed } = operator;
   const parts = [name, role, organisationId, hex(linkTag), linkUntilMs, version, removed];
-  return key.macOf(['tollgate operator', ...parts, ...meansOf(operator)]);
+  const history = operator.history.map(({ by, action, atMs, was }) => [by, action, atMs, was]);
+  return key.macOf([
+    'tollgate operator',
+    ...parts,
+    ...meansOf(operator),
+    ...furtherOf(operator),
+    // Rows of a time before the history are sealed without one.
+    // guard(second person: sealed with who added them): ...(history.length > 0 ? [history] : []), ⇒
+    ...(history.length > 0 ? [history] : []),
+  ]);
 }
 
 export function isSealedOperator(key: CredentialKey, operator: SealedOperator, seal: Buffer | null): boolean {
@@ -78,9 +108,18 @@ export function isSealedSession(key: CredentialKey, session: SealedSession, seal
   return sameBytes(sealOfSession(key, session), seal);
 }
 
+/** Nothing for an operator that was sealed before there was any of it: such a seal still holds. */
+function furtherOf({ formerPasswords, enabledMs }: SealedOperator): unknown[] {
+  return formerPasswords.length === 0 && enabledMs === null ? [] : [{ formerPasswords, enabledMs }];
+}
+
+export function canSignIn({ password, totp, passkeys, providerSubject }: SignInMeans): boolean {
+  return password !== null || totp !== null || passkeys.length > 0 || providerSubject !== null;
+}
+
 /** Nothing for one that cannot sign in yet. */
-function meansOf({ password, totp, passkeys, providerSubject, isDemo }: SealedOperator): unknown[] {
-  const has = password !== null || totp !== null || passkeys.length > 0 || providerSubject !== null || isDemo;
+function meansOf(operator: SealedOperator): unknown[] {
+  const { password, totp, passkeys, providerSubject, isDemo } = operator;
   // In an order of its own: the database keeps members of JSON in another.
   const keys = passkeys.map(({ id, publicKey, label, transports, addedMs }) => [
     id,
@@ -89,10 +128,40 @@ function meansOf({ password, totp, passkeys, providerSubject, isDemo }: SealedOp
     transports,
     addedMs,
   ]);
-  return has ? [password, hex(totp), keys, providerSubject, isDemo] : [];
+  return canSignIn(operator) || isDemo ? [password, hex(totp), keys, providerSubject, isDemo] : [];
 }
 
-export type OperatorRow = SealedOperator & { readonly seal: Buffer | null };
+export type OperatorRow = SealedOperator & {
+  readonly seal: Buffer | null;
+  /** Of the journal, behind its version. */
+  readonly newest: Buffer | null;
+  readonly createdMs: number;
+  /** The last sign-in has a seal of its own: it changes nothing of what the operator may do. */
+  readonly signedInMs: number | null;
+  readonly signedInSeal: Buffer | null;
+};
+
+/** Whether they may add and enable others, everywhere. */
+export function administersAll({ role, organisationId }: SealedOperator): boolean {
+  return role === 'administrator' && organisationId === null;
+}
+
+/** For the journal: an earlier row of an operator is as it was sealed, but its seal is not the last. */
+export function journalledOperator({ name, seal }: Pick<OperatorRow, 'name' | 'seal'>): SealedRow {
+  return { subject: `operator/${name}`, state: [hex(seal)] };
+}
+
+/** Whether the row is as it was sealed last: nobody has made it up, given it a role, or put an earlier one back. */
+export async function isAsSealedLast(
+  database: Queryable,
+  key: CredentialKey,
+  row: OperatorRow,
+): Promise<boolean> {
+  if (!isSealedOperator(key, row, row.seal)) return false;
+  const fit = await fitNow(database, { ...journalledOperator(row), newest: row.newest });
+  // guard(operators: nobody whose earlier row was put back): fit.kind === 'fits' ⇒ fit.version >= 0
+  return fit.kind === 'fits';
+}
 
 export interface OperatorChange {
   readonly actor: string;
@@ -114,19 +183,24 @@ export function changeOperator(
     operator: SealedOperator,
     connection: Queryable,
   ) => Partial<SealedOperator> | Promise<Partial<SealedOperator>>,
-): Promise<SealedOperator> {
+): Promise<OperatorRow> {
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<OperatorRow>(LOCK_OPERATOR, [name]);
     const before = rows[0] ?? refuse('operator_not_found', { name });
-    if (!isNew && !evenBroken && !isSealedOperator(key, before, before.seal))
-      refuse('operator_seal_broken', { name });
-    const operator = { ...before, ...(await work(before, connection)), version: before.version + 1 };
+    if (!isNew && !evenBroken) {
+      if (!isSealedOperator(key, before, before.seal)) refuse('operator_seal_broken', { name });
+      await checkSeal(connection, journalledOperator(before));
+    }
+    const wanted = await work(before, connection);
+    const history = await historyAfter(connection, before, actor, action);
+    const changed = { ...before, ...wanted, history, version: before.version + 1 };
+    const operator = { ...changed, seal: sealOfOperator(key, changed) };
     await connection.query(STORE_OPERATOR, [
       name,
       operator.linkTag,
       operator.linkUntilMs,
       operator.version,
-      sealOfOperator(key, operator),
+      operator.seal,
       operator.removed,
       operator.role,
       operator.organisationId,
@@ -134,13 +208,37 @@ export function changeOperator(
       operator.totp,
       JSON.stringify(operator.passkeys),
       operator.providerSubject,
+      JSON.stringify(operator.history),
+      JSON.stringify(operator.formerPasswords),
+      operator.enabledMs,
     ]);
-    await journal(connection, {
+    const entry = {
       actor,
       action,
       ...(operator.organisationId !== null && { organisationId: operator.organisationId }),
       detail: detail === undefined ? name : `${name}: ${detail}`,
-    });
+    };
+    await journal(connection, entry, journalledOperator(operator));
     return operator;
   });
+}
+
+/** For so long whoever added, linked or changed somebody is not told apart from them. */
+export const NOT_INDEPENDENT_MS = 7 * 86_400_000;
+
+/** Who added somebody stays; what is too old to count goes. */
+async function historyAfter(
+  connection: Queryable,
+  { name, history, role, organisationId, removed, ...means }: SealedOperator,
+  actor: string,
+  action: JournalAction,
+): Promise<readonly Handling[]> {
+  if (actor === `operator:${name}`) return history;
+  const { rows } = await connection.query<{ nowMs: number }>(NOW_MS);
+  const { nowMs: atMs } = rows[0] as { nowMs: number };
+  const kept = history.filter(
+    (each) => each.action === 'operator.added' || each.atMs > atMs - NOT_INDEPENDENT_MS,
+  );
+  const was = !removed && canSignIn(means) ? ([role, organisationId] as const) : null;
+  return [...kept, { by: actor, action, atMs, was }];
 }

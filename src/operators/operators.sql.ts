@@ -1,9 +1,14 @@
+import { newestSeal } from '../journal/seals.js';
 import type { Statement } from '../postgres/database.js';
 
-/** What the seal covers, and the seal. */
+/** What the seal covers, the seal, and what the journal seals that with; and when the operator was added and signed in last. */
 export const OPERATOR = `name, role, organisation_id AS "organisationId", link_tag AS "linkTag",
       round(extract(epoch FROM link_until) * 1000)::float8 AS "linkUntilMs", version, seal, removed_at IS NOT NULL AS removed,
-      password, totp, passkeys, provider_subject AS "providerSubject", is_demo AS "isDemo"`;
+      password, totp, passkeys, provider_subject AS "providerSubject", is_demo AS "isDemo", history,
+      former_passwords AS "formerPasswords", round(extract(epoch FROM enabled_at) * 1000)::float8 AS "enabledMs",
+      round(extract(epoch FROM operator.created_at) * 1000)::float8 AS "createdMs",
+      round(extract(epoch FROM signed_in_at) * 1000)::float8 AS "signedInMs", signed_in_seal AS "signedInSeal",
+      ${newestSeal("'operator/' || operator.name")} AS newest`;
 
 export const ADD_OPERATOR: Statement = {
   name: '',
@@ -43,14 +48,23 @@ export const STORE_OPERATOR: Statement = {
   text: `
     UPDATE operator SET link_tag = $2, link_until = to_timestamp($3::float8 / 1000), version = $4, seal = $5,
       removed_at = CASE WHEN $6 THEN coalesce(removed_at, now()) END, role = $7, organisation_id = $8,
-      password = $9, totp = $10, passkeys = $11, provider_subject = $12
+      password = $9, totp = $10, passkeys = $11, provider_subject = $12, history = $13, former_passwords = $14,
+      enabled_at = to_timestamp($15::float8 / 1000)
     WHERE name = $1`,
+};
+
+/** Who was given access, when and by whom; and the reviews of it. */
+export const ACCESS_GIVEN: Statement = {
+  name: '',
+  text: `
+    SELECT action, split_part(detail, ':', 1) AS name, actor, at
+    FROM journal WHERE action IN ('operator.added', 'user.added', 'operator.reviewed') ORDER BY id`,
 };
 
 /** Locked, so that of two administrators who remove each other the second sees what the first has done. */
 export const LOCK_OPERATORS: Statement = {
   name: '',
-  text: `SELECT ${OPERATOR} FROM operator WHERE removed_at IS NULL AND NOT is_demo ORDER BY name FOR UPDATE`,
+  text: `SELECT name FROM operator WHERE removed_at IS NULL AND NOT is_demo ORDER BY name FOR UPDATE`,
 };
 
 /** The organisation of each thing that is named: NULL where it belongs to none, or is not there. */

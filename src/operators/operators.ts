@@ -16,9 +16,11 @@ import {
 import { containsCardNumber } from '../values/card.js';
 import type { OrganisationId } from '../values/ids.js';
 import { Refusal, refuse } from '../values/refusal.js';
+import { disabledOperators, lastSignInMs } from './idle-operators.js';
 import {
+  administersAll,
   changeOperator,
-  isSealedOperator,
+  isAsSealedLast,
   NO_MEANS,
   type OperatorRow,
   type SealedOperator,
@@ -42,6 +44,13 @@ export interface OperatorView {
   readonly link_until: Date | null;
   /** How this person can sign in to the console. */
   readonly signs_in_by: readonly ('passkey' | 'password' | 'provider')[];
+  /** As the journal names them. Null where nobody remembers, and `operator:account:…` for the command line without a token. */
+  readonly added_by: string | null;
+  readonly added_at: Date | null;
+  /** Null: never, or before this was recorded. */
+  readonly last_signed_in: Date | null;
+  /** Has not signed in for 90 days: cannot sign in until another administrator enables them. */
+  readonly disabled: boolean;
   readonly removed: boolean;
   /** Whether the row is as it was sealed. One that is not is nobody. */
   readonly sealed: boolean;
@@ -89,7 +98,7 @@ export async function addOperator(
       key,
       name,
       { actor, action: 'operator.added', detail, isNew: true },
-      () => tag,
+      async () => ({ ...tag, enabledMs: await databaseTime(connection) }),
     );
     return { name, link };
   });
@@ -104,11 +113,30 @@ export async function linkOperator(
   name: string,
 ): Promise<OperatorWithLink> {
   const { link, tag } = await newLink(database, key, consoleUrl, name);
-  await changeOperator(database, key, name, { actor, action: 'operator.link_made' }, ({ removed }) => {
+  const isRecovery = actor.startsWith('operator:account:') && (await hasOperators(database));
+  const action = isRecovery ? 'operator.recovered' : 'operator.link_made';
+  await changeOperator(database, key, name, { actor, action }, ({ removed }) => {
     if (removed) refuse('operator_removed', { name });
     return tag;
   });
   return { name, link };
+}
+
+/** Somebody who has not signed in for long can sign in again, and has 90 days to do so. */
+export async function enableOperator(
+  database: Queryable,
+  actor: string,
+  key: CredentialKey,
+  name: string,
+): Promise<OperatorView> {
+  // guard(operators: nobody enables themselves): actor === `operator:${name}` ⇒ actor === ''
+  if (actor === `operator:${name}`) refuse('operator_enables_themselves');
+  const change = { actor, action: 'operator.enabled' } as const;
+  const enabled = await changeOperator(database, key, name, change, async ({ removed }, connection) => {
+    if (removed) refuse('operator_removed', { name });
+    return { enabledMs: await databaseTime(connection) };
+  });
+  return viewOf(enabled, key);
 }
 
 export interface OperatorSettings {
@@ -148,17 +176,22 @@ export async function setOperator(
           organisation === undefined ? before.organisationId : (organisation as OrganisationId | null),
       };
     });
-    return viewOf(changed, true);
+    return viewOf(changed, key);
   });
 }
 
 /** Somebody must be left who can add others, as long as there are any. */
 async function keepAnAdministrator(connection: Queryable, key: CredentialKey, name: string): Promise<void> {
-  const { rows } = await connection.query<OperatorRow>(LOCK_OPERATORS);
-  const others = rows.filter((row) => row.name !== name);
-  const isNeeded = rows.some((row) => row.name === name && administersAll(row));
-  if (isNeeded && others.length > 0 && !others.some((row) => administersAll(row) && isSealed(row, key)))
-    refuse('last_administrator', { name });
+  await connection.query(LOCK_OPERATORS);
+  // Read after the lock: a row that another change has just sealed must be seen with its seal.
+  const { rows } = await connection.query<OperatorRow>(LIST_OPERATORS);
+  const present = rows.filter(({ removed, isDemo }) => !removed && !isDemo);
+  const others = present.filter((row) => row.name !== name);
+  const isNeeded = present.some((row) => row.name === name && administersAll(row));
+  if (!isNeeded || others.length === 0) return;
+  for (const other of others)
+    if (administersAll(other) && (await isAsSealedLast(connection, key, other))) return;
+  refuse('last_administrator', { name });
 }
 
 /** For good: the name is not given to another. Whoever is signed in is signed out. Idempotent. */
@@ -168,18 +201,23 @@ export async function removeOperator(
   key: CredentialKey,
   name: string,
 ): Promise<OperatorView> {
-  const without = { ...NO_MEANS, removed: true, linkTag: null, linkUntilMs: null };
+  const without = { ...NO_MEANS, formerPasswords: [], removed: true, linkTag: null, linkUntilMs: null };
   const change = { actor, action: 'operator.removed', evenBroken: true } as const;
   return database.transaction(async (connection) => {
     await keepAnAdministrator(connection, key, name);
     await endSessionsOf(connection, name);
-    return viewOf(await changeOperator(connection, key, name, change, () => without), true);
+    return viewOf(await changeOperator(connection, key, name, change, () => without), key);
   });
 }
 
 export async function listOperators(database: Queryable, key: CredentialKey): Promise<OperatorView[]> {
   const { rows } = await database.query<OperatorRow>(LIST_OPERATORS);
-  return rows.map((row) => viewOf(row, isSealed(row, key)));
+  const disabled = disabledOperators(rows, key, await databaseTime(database));
+  return Promise.all(
+    rows.map(async (row) =>
+      viewOf(row, key, await isAsSealedLast(database, key, row), disabled.has(row.name)),
+    ),
+  );
 }
 
 /** Whether there are any: then whoever acts is one of them. */
@@ -196,17 +234,10 @@ export async function findActingOperator(
   const { rows } = await database.query<OperatorRow>(FIND_OPERATOR, [name]);
   const row = rows[0] ?? refuse('operator_not_found', { name });
   if (row.removed) refuse('operator_removed', { name });
-  // guard(operators: nobody who is not as it was sealed): if (key !== undefined && !isSealed(row, key)) refuse('operator_seal_broken', { name }); ⇒
-  if (key !== undefined && !isSealed(row, key)) refuse('operator_seal_broken', { name });
+  // guard(operators: nobody who is not as it was sealed): if (key !== undefined && !(await isAsSealedLast(database, key, row))) ⇒ if (key !== undefined && row.removed)
+  if (key !== undefined && !(await isAsSealedLast(database, key, row)))
+    refuse('operator_seal_broken', { name });
   return row;
-}
-
-function administersAll({ role, organisationId }: SealedOperator): boolean {
-  return role === 'administrator' && organisationId === null;
-}
-
-function isSealed(row: OperatorRow, key: CredentialKey): boolean {
-  return isSealedOperator(key, row, row.seal);
 }
 
 function inWords(role: OperatorRole, organisation: number | null | undefined): string {
@@ -228,8 +259,10 @@ async function newLink(
   };
 }
 
-function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
+function viewOf(operator: OperatorRow, key: CredentialKey, sealed = true, disabled = false): OperatorView {
   const { name, role, organisationId, linkUntilMs, removed, passkeys, password, providerSubject } = operator;
+  const added = operator.history.find(({ action }) => action === 'operator.added');
+  const signedInMs = lastSignInMs(operator, key);
   return {
     name,
     role,
@@ -240,6 +273,10 @@ function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
       ...(password === null ? [] : (['password'] as const)),
       ...(providerSubject === null ? [] : (['provider'] as const)),
     ],
+    added_by: added?.by ?? null,
+    added_at: added === undefined ? null : new Date(added.atMs),
+    last_signed_in: signedInMs === null ? null : new Date(signedInMs),
+    disabled,
     removed,
     sealed,
   };
@@ -266,6 +303,7 @@ export const OPERATORS = {
       scope: 'organisation',
       route: 'POST /operators',
       fresh: true,
+      secondPerson: { for: 'administrators', when: async (_, { role }) => role === 'administrator' },
       input: {
         name: needed(TEXT, '<name>', 'what the journal calls this person'),
         role: needed(ROLE, '--role <role>', MAY),
@@ -291,10 +329,24 @@ export const OPERATORS = {
       scope: 'organisation',
       route: 'POST /operators/:name/link',
       fresh: true,
+      // If nobody can sign in any more.
+      byAccount: true,
       input: { name: OPERATOR },
       run: async ({ database, actor, means }: WithKey, { name }) =>
         linkOperator(database, actor, await means.key(), means.consoleUrl, name),
       says: linkInWords,
+    }),
+    task({
+      name: 'operator enable',
+      help: 'let an operator sign in again who has not for 90 days',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /operators/:name/enable',
+      fresh: true,
+      input: { name: OPERATOR },
+      run: async ({ database, actor, means }: WithKey, { name }) =>
+        enableOperator(database, actor, await means.key(), name),
+      says: ({ name }) => `Operator ${name} can sign in again.`,
     }),
     task({
       name: 'operator remove',
@@ -316,6 +368,14 @@ export const OPERATORS = {
       scope: 'installation',
       route: 'POST /operators/:name/set',
       fresh: true,
+      secondPerson: {
+        for: 'administrators',
+        when: async ({ database }, { name, role, organisation }) => {
+          const before = await findActingOperator(database, name);
+          const isRaised = before.role !== 'administrator' || organisation !== undefined;
+          return (role ?? before.role) === 'administrator' && isRaised;
+        },
+      },
       input: {
         name: OPERATOR,
         role: optional(ROLE, '--role <role>', MAY),
@@ -336,8 +396,10 @@ export const OPERATORS = {
       scope: 'organisation',
       route: 'GET /operators/:name/sessions',
       input: { name: OPERATOR },
-      run: async ({ database }, { name }) =>
-        (await listSessions(database, name)).map(({ current: _, ...session }) => session),
+      run: async ({ database, settings }, { name }) =>
+        (await listSessions(database, name, settings.sessionIdleMs)).map(
+          ({ current: _, ...session }) => session,
+        ),
     }),
     task({
       name: 'operator sign-out',

@@ -2,7 +2,7 @@ import type { Statement } from '../postgres/database.js';
 import { OPERATOR } from './operators.sql.js';
 
 /** A session that goes on: not too old, and not left alone for too long. Times are the database's. */
-const GOES_ON = `ends_at > now() AND seen_at > now() - interval '30 minutes'`;
+const GOES_ON = `ends_at > now() AND seen_at > now() - make_interval(secs => $2::float8 / 1000)`;
 
 export const NOW_MS: Statement = {
   name: '',

@@ -3,10 +3,10 @@
 import { randomBytes } from 'node:crypto';
 import { journal } from '../journal/journal.js';
 import { type CredentialKey, sameBytes } from '../organisations/users/credentials.js';
-import type { Queryable } from '../postgres/database.js';
+import type { Database, Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
 import {
-  isSealedOperator,
+  isAsSealedLast,
   isSealedSession,
   type OperatorRow,
   type SealedOperator,
@@ -30,7 +30,15 @@ import {
 const SESSION_MS = 12 * 3_600_000;
 /** Of a link that was opened: so long it takes at most to set a passkey or a password. */
 const ENROLLING_MS = 15 * 60_000;
+/** Of a token for the command line. */
+const TOKEN_MS = 15 * 60_000;
 const LONGEST_AGENT = 200;
+/** At most. */
+const LASTS: Readonly<Record<SessionStage, number>> = {
+  enrolling: ENROLLING_MS,
+  signed_in: SESSION_MS,
+  command_line: TOKEN_MS,
+};
 
 export interface NewSession {
   readonly operator: string;
@@ -58,6 +66,7 @@ export interface Session {
 
 export interface SessionView {
   readonly id: string;
+  readonly stage: SessionStage;
   readonly method: SignInMethod;
   readonly address: string;
   readonly agent: string;
@@ -76,8 +85,7 @@ export async function openSession(
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tag = key.tagOfToken('session', token);
-  const lasts = lastsMs ?? (stage === 'enrolling' ? ENROLLING_MS : SESSION_MS);
-  const endsMs = (await databaseTime(database)) + lasts;
+  const endsMs = (await databaseTime(database)) + (lastsMs ?? LASTS[stage]);
   const seal = sealOfSession(key, { tag, operator, stage, method, endsMs });
   await database.query(FORGET_SESSIONS);
   const values = [tag, operator, stage, method, address, agent.slice(0, LONGEST_AGENT), endsMs, seal];
@@ -102,13 +110,14 @@ type SessionRow = OperatorRow & {
   readonly provedLately: boolean;
 };
 
-/** Undefined where it has ended, or where it or its operator is not as it was sealed. */
+/** Undefined if the session has ended or was not used for `idleMs`, or if it or its operator is not as it was sealed. */
 export async function findSession(
   database: Queryable,
   key: CredentialKey,
   token: string,
+  idleMs: number,
 ): Promise<Session | undefined> {
-  return findSessionByTag(database, key, key.tagOfToken('session', token));
+  return findSessionByTag(database, key, key.tagOfToken('session', token), idleMs);
 }
 
 /** The same where only the tag is known, which lets nobody in. */
@@ -116,13 +125,52 @@ export async function findSessionByTag(
   database: Queryable,
   key: CredentialKey,
   bySession: Buffer,
+  idleMs: number,
 ): Promise<Session | undefined> {
-  const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession]);
+  const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession, idleMs]);
   const [row] = rows;
   if (row === undefined || row.removed) return undefined;
-  if (!isSealedOperator(key, row, row.seal) || !isSealedSession(key, row, row.sessionSeal)) return undefined;
+  if (!isSealedSession(key, row, row.sessionSeal) || !(await isAsSealedLast(database, key, row)))
+    return undefined;
   const { tag, stage, method, endsMs, notSeenLately, provedLately } = row;
   return { tag, stage, method, endsMs, seenLately: !notSeenLately, provedLately, operator: row };
+}
+
+/** What the console gives to somebody who has just proved who they are, once: it shows who runs commands, and ends with their sessions. */
+export async function makeToken(
+  database: Database,
+  key: CredentialKey,
+  { operator: { name, organisationId }, method }: Session,
+  from: Pick<NewSession, 'address' | 'agent'>,
+): Promise<{ readonly token: string; readonly ends_at: Date }> {
+  return database.transaction(async (connection) => {
+    const token = await openSession(connection, key, {
+      operator: name,
+      stage: 'command_line',
+      method,
+      ...from,
+    });
+    const session = (await findSession(connection, key, token, TOKEN_MS)) as Session;
+    await journal(connection, {
+      actor: `operator:${name}`,
+      action: 'operator.token_made',
+      organisationId: organisationId ?? undefined,
+      detail: name,
+    });
+    return { token, ends_at: new Date(session.endsMs) };
+  });
+}
+
+/** Whom the console has given this token. */
+export async function operatorWithToken(
+  database: Queryable,
+  key: CredentialKey,
+  token: string,
+): Promise<SealedOperator> {
+  const session = await findSession(database, key, token, TOKEN_MS);
+  // guard(command line: a session of the console is no token): session?.stage !== 'command_line' ⇒ session === undefined
+  if (session?.stage !== 'command_line') refuse('command_line_token_refused');
+  return session.operator;
 }
 
 /** That its operator is there. */
@@ -182,14 +230,16 @@ export async function endSessionsOf(connection: Queryable, name: string): Promis
 export async function listSessions(
   database: Queryable,
   name: string,
+  idleMs: number,
   current?: Session,
 ): Promise<SessionView[]> {
   const { rows } = await database.query<Omit<SessionView, 'current'> & { readonly tag: Buffer }>(
     LIST_SESSIONS,
-    [name],
+    [name, idleMs],
   );
-  return rows.map(({ tag, id, method, address, agent, created_at, seen_at, ends_at }) => ({
+  return rows.map(({ tag, id, stage, method, address, agent, created_at, seen_at, ends_at }) => ({
     id,
+    stage,
     method,
     address,
     agent,

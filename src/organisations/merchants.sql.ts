@@ -20,7 +20,7 @@ export const LIST_MERCHANTS: Statement = {
 
 export const FIND_MERCHANT: Statement = {
   name: '',
-  text: `SELECT FROM merchant WHERE id = $1`,
+  text: `SELECT mode FROM merchant WHERE id = $1`,
 };
 
 export const SET_MERCHANT: Statement = {

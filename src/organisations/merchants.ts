@@ -1,8 +1,8 @@
 // Merchants, for whom payments are: added, changed and listed by the operator. This room owns their table.
-import { type JournalAction, journal } from '../journal/journal.js';
+import type { JournalAction } from '../journal/journal.js';
 import { isCheckViolation, type Queryable, type Statement } from '../postgres/database.js';
 import { count, FLAG, ID, TEXT, TEXTS } from '../tasks/kinds.js';
-import { needed, nullable, optional, task } from '../tasks/task.js';
+import { type Doing, needed, nullable, optional, task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
@@ -23,6 +23,7 @@ import {
   permitAcceptor,
   SIMULATOR,
 } from './routing/merchant-acquirers.js';
+import { journalMerchant, lockMerchant } from './sealed-merchant.js';
 
 export interface MerchantView {
   readonly id: MerchantId;
@@ -90,7 +91,7 @@ export async function addMerchant(
     categoryCode ?? null,
   ];
   try {
-    const added = await change(database, operator, 'merchant.added', ADD_MERCHANT, values, acceptor);
+    const added = await change(database, operator, 'merchant.added', ADD_MERCHANT, values, { acceptor });
     return added ?? refuse('organisation_not_found', { organisation });
   } catch (error) {
     throw refusalOfLive(error) ?? error;
@@ -120,7 +121,8 @@ export async function setMerchant(
     terminals ?? null,
     categoryCode ?? null,
   ];
-  const changed = await change(database, operator, 'merchant.changed', SET_MERCHANT, values, acceptor);
+  const about = { merchant, acceptor };
+  const changed = await change(database, operator, 'merchant.changed', SET_MERCHANT, values, about);
   return changed ?? refuse('merchant_not_found', { merchant });
 }
 
@@ -149,7 +151,8 @@ async function suspension(
   isSuspended: boolean,
 ): Promise<MerchantView> {
   const action = isSuspended ? 'merchant.suspended' : 'merchant.resumed';
-  const changed = await change(database, operator, action, SUSPEND_MERCHANT, [merchant, isSuspended], {});
+  const values = [merchant, isSuspended];
+  const changed = await change(database, operator, action, SUSPEND_MERCHANT, values, { merchant });
   return changed ?? refuse('merchant_not_found', { merchant });
 }
 
@@ -165,6 +168,15 @@ export async function checkMerchant(database: Queryable, merchant: number | unde
   if (count === 0) refuse('merchant_not_found', { merchant });
 }
 
+/** For tasks that need a second person where real cards are concerned. */
+export async function ofLiveMerchant(
+  { database }: Pick<Doing, 'database'>,
+  { merchant }: { readonly merchant: number },
+): Promise<boolean> {
+  const { rows } = await database.query<{ mode: Mode }>(FIND_MERCHANT, [merchant]);
+  return (rows[0] ?? refuse('merchant_not_found', { merchant })).mode === 'live';
+}
+
 /** Live as soon as one merchant is: of this organisation, or of all. */
 export async function modeOf(database: Queryable, organisation?: OrganisationId): Promise<Mode> {
   return (await database.query(HAS_LIVE_MERCHANT, [organisation ?? null])).count > 0 ? 'live' : 'test';
@@ -177,16 +189,17 @@ function change(
   action: JournalAction,
   statement: Statement,
   values: readonly unknown[],
-  acceptor: AcceptorWish,
+  { merchant: earlier, acceptor = {} }: { readonly merchant?: number; readonly acceptor?: AcceptorWish },
 ): Promise<MerchantView | undefined> {
   return database.transaction(async (connection) => {
+    if (earlier !== undefined) await lockMerchant(connection, earlier);
     const { rows } = await connection.query<MerchantRow>(statement, values).catch(refusing);
     const merchant = rows[0] && viewOf(rows[0]);
     if (merchant === undefined) return undefined;
     // After it is written: what is refused is taken back with it.
     if (Object.values(acceptor).some((given) => given !== undefined))
       await checkAcquirer(connection, merchant);
-    const { id: merchantId, organisation: organisationId, mode, vault, cardDays } = merchant;
+    const { id, mode, vault, cardDays } = merchant;
     const detail = [
       mode,
       vault ? 'with vault' : 'without vault',
@@ -194,7 +207,7 @@ function change(
       ...(merchant.acquirer === null ? [] : [merchant.acquirer]),
       ...(merchant.acceptorId === undefined ? [] : [merchant.acceptorId]),
     ].join(', ');
-    await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
+    await journalMerchant(connection, { actor: operator, action, detail }, id);
     return merchant;
   });
 }
@@ -266,6 +279,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants',
+      fresh: true,
       input: {
         name: needed(TEXT, '<name>', 'what it is called'),
         organisation: needed(ID, '--organisation <id>', 'the organisation that owns it', {
@@ -310,6 +324,13 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant',
+      fresh: true,
+      secondPerson: {
+        for: 'links',
+        when: async (doing, { merchant, acquirer, acceptorId, terminals, categoryCode }) =>
+          [acquirer, acceptorId, terminals, categoryCode].some((given) => given !== undefined) &&
+          ofLiveMerchant(doing, { merchant }),
+      },
       input: {
         merchant: MERCHANT,
         vault: optional(FLAG, '--vault', 'give it the vault product', {
@@ -336,6 +357,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant/suspend',
+      fresh: true,
       input: { merchant: MERCHANT },
       run: ({ database, actor }, { merchant }) => suspendMerchant(database, actor, merchant),
       says: ({ id, name }) => `Merchant ${id} (${name}) is suspended.`,
@@ -346,6 +368,7 @@ export const MERCHANTS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /merchants/:merchant/resume',
+      fresh: true,
       input: { merchant: MERCHANT },
       run: ({ database, actor }, { merchant }) => resumeMerchant(database, actor, merchant),
       says: ({ id, name }) => `Merchant ${id} (${name}) is not suspended.`,

@@ -45,6 +45,7 @@ export const ORGANISATIONS = {
       role: 'administrator',
       scope: 'installation',
       route: 'POST /organisations',
+      fresh: true,
       input: { name: needed(TEXT, '<name>', 'what it is called') },
       run: ({ database, actor }, { name }) => addOrganisation(database, actor, name),
       says: ({ id, name }) => `Organisation ${id} (${name}) added.`,

@@ -1,5 +1,5 @@
 // The surcharge rules of merchants: set by the operator, in force within two seconds. This room owns their table.
-import { type JournalAction, journal } from '../journal/journal.js';
+import type { JournalAction } from '../journal/journal.js';
 import {
   formatPercent,
   parsePercent,
@@ -13,6 +13,7 @@ import { needed, optional, task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
+import { journalMerchant, lockMerchant } from './sealed-merchant.js';
 import { CLEAR_SURCHARGES, MERCHANT_OF_SURCHARGE, SET_SURCHARGE, SHOW_SURCHARGES } from './surcharges.sql.js';
 
 export interface SurchargeView {
@@ -105,12 +106,11 @@ function change(
   work: (connection: Queryable, merchant: SurchargingMerchant) => Promise<void>,
 ): Promise<SurchargeView[]> {
   return database.transaction(async (connection) => {
-    const surcharging = await merchantOf(connection, merchant);
-    await work(connection, surcharging);
+    await lockMerchant(connection, merchant);
+    await work(connection, await merchantOf(connection, merchant));
     const rules = await showSurcharges(connection, merchant);
     const detail = rules.map(({ scope, percent }) => `${scope} ${percent} %`).join(', ');
-    const { organisationId, merchantId } = surcharging;
-    await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
+    await journalMerchant(connection, { actor: operator, action, detail }, merchant);
     return rules;
   });
 }
@@ -212,6 +212,7 @@ export const SURCHARGES = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /surcharges/:merchant/set',
+      fresh: true,
       input: {
         merchant: MERCHANT,
         rules: needed(RULES, '', '', { only: 'console' }),
@@ -263,6 +264,7 @@ export const SURCHARGES = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /surcharges/:merchant/off',
+      fresh: true,
       input: { merchant: MERCHANT },
       run: ({ database, actor }, { merchant }) => removeSurcharges(database, actor, merchant),
     }),

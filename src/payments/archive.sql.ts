@@ -26,7 +26,7 @@ export const FINISHED_TRANSACTIONS: Statement = {
       SELECT * FROM transaction WHERE organisation_id = $1 AND audit > $2 ORDER BY audit LIMIT $4
     )
     SELECT (SELECT max(audit) FROM page) AS "lastAudit",
-      (SELECT coalesce(json_agg((to_jsonb(t) - '{payment_details_sealed,payment_details_key_version,attestation}'::text[])
+      (SELECT coalesce(json_agg((to_jsonb(t) - '{payment_details_sealed,payment_details_key_version,attestation,outcome_seal}'::text[])
           || jsonb_build_object('settlement_entries', coalesce((SELECT jsonb_agg(to_jsonb(e)) FROM settlement_entry e
             WHERE e.settlement_date = t.settlement_date AND e.organisation_id = t.organisation_id
               AND e.merchant_id = t.merchant_id AND e.audit = t.audit), '[]'))

@@ -208,6 +208,8 @@ export const ARCHIVE = {
       help: 'write old, finished transactions and old journal entries to a file of JSON lines, while the gateway serves',
       role: 'administrator',
       scope: 'installation',
+      fresh: true,
+      byAccount: true,
       input: INPUT,
       run: archive,
       says: ({ file, transactions, journalEntries, removed, [WAS_THERE]: wasThere }, { remove }) => {

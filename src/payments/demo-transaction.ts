@@ -13,6 +13,7 @@ export interface DemoTransaction extends Omit<Transaction, 'kvps' | 'pricing' | 
   readonly sealed: Buffer | undefined;
   readonly keyVersion: number | undefined;
   readonly attestation: Buffer | undefined;
+  readonly outcomeSeal: Buffer | undefined;
 }
 
 /** An event. */

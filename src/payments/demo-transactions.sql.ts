@@ -75,6 +75,7 @@ export const DEMO_TRANSACTIONS = columns<DemoTransaction>('traded', {
   sealed: optionalBytes(({ sealed }) => sealed),
   key_version: integer(({ keyVersion }) => keyVersion),
   attestation: optionalBytes(({ attestation }) => attestation),
+  outcome_seal: optionalBytes(({ outcomeSeal }) => outcomeSeal),
 });
 
 export const ADD_DEMO_TRANSACTIONS: Statement = {
@@ -84,13 +85,13 @@ export const ADD_DEMO_TRANSACTIONS: Statement = {
       created_at, decided_at, amount_cents, currency, acquirer, card_mask, card_type, bank_account, token_id, user_id, status,
       gateway_status_code, response_code, response_message, authorisation_code, preauthorisation_code, settlement_date,
       voidable_until, completable_until, refunded_cents, completed_cents, completed_by, voided_by, resolve_attempts, resolve_at,
-      version, payment_details_sealed, payment_details_key_version, attestation)
+      version, payment_details_sealed, payment_details_key_version, attestation, outcome_seal)
     SELECT organisation_id, merchant_id, audit, target_audit, transaction_type, correlation_id, reference,
       to_timestamp(created_ms / 1000), to_timestamp(decided_ms / 1000), amount_cents, currency, acquirer, card_mask, card_type,
       bank_account::json, token_id, user_id, status, gateway_status_code, response_code, response_message, authorisation_code,
       preauthorisation_code, settlement_date, to_timestamp(voidable_until_ms / 1000), to_timestamp(completable_until_ms / 1000),
       refunded_cents, completed_cents, completed_by, voided_by, resolve_attempts, to_timestamp(resolve_at_ms / 1000), version,
-      decode(sealed, 'base64'), key_version, decode(attestation, 'base64')
+      decode(sealed, 'base64'), key_version, decode(attestation, 'base64'), decode(outcome_seal, 'base64')
     FROM ${DEMO_TRANSACTIONS.rows}`,
 };
 

@@ -1,6 +1,7 @@
 import { INTO_EVENTS, INTO_EVENTS_TOGETHER } from '../events/events.sql.js';
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../journal/journal.sql.js';
 import {
+  bytes,
   columns,
   date,
   float,
@@ -76,6 +77,8 @@ export const ANSWERS = columns<Recording>(
     settlement_date: date(({ outcome }) => outcome.settlementDate),
     authorisation_code: optionalText(({ outcome }) => outcome.authorisationCode),
     preauthorisation_code: optionalText(({ outcome }) => outcome.preauthorisationCode),
+    outcome_seal: bytes(({ outcomeSeal }) => outcomeSeal),
+    voided_seal: optionalBytes(({ voidedSeal }) => voidedSeal),
   },
   { after: 2 },
 );
@@ -110,7 +113,7 @@ const SETTLE_DECIDED = `${INTO_SETTLEMENT}
 // guard(record: only the current attempt decides): AND t.resolve_attempts = answer.resolve_attempts ⇒
 const DECIDE = `
       UPDATE transaction t SET
-        status = answer.status, ${DECIDED_NOW}, gateway_status_code = answer.gateway_status_code,
+        status = answer.status, ${DECIDED_NOW}, outcome_seal = decode(answer.outcome_seal, 'base64'), gateway_status_code = answer.gateway_status_code,
         response_code = answer.response_code, response_message = answer.response_message,
         settlement_date = CASE WHEN answer.settlement_date IS NOT NULL THEN greatest(answer.settlement_date, ${OPEN_DAY}) END,
         authorisation_code = answer.authorisation_code, preauthorisation_code = answer.preauthorisation_code,
@@ -151,7 +154,7 @@ export const DECIDE_DIRECT = `${OPENED},
 export const DECIDE_TARGETED = `${OPENED},
     decided AS (${DECIDE}
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED},
-        t.status IN ('approved', 'pending') AS happened
+        t.status IN ('approved', 'pending') AS happened, answer.voided_seal
     ), undone AS MATERIALIZED (
       -- Read before the change below, which a later part would see if organisations are distributed.
       SELECT t.organisation_id, t.audit, t.target_audit, t.transaction_type, t.status, t.amount_cents
@@ -162,20 +165,20 @@ export const DECIDE_TARGETED = `${OPENED},
         CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END AS refund_cents_back,
         transaction_type = 'completion' AS completion_back,
         transaction_type = 'void' AS void_back,
-        false AS voided, NULL::integer AS voider_id
+        false AS voided, NULL::text AS voided_seal, NULL::integer AS voider_id
       FROM decided WHERE NOT happened
       UNION ALL
-      SELECT organisation_id, target_audit, 0, false, false, true, user_id
+      SELECT organisation_id, target_audit, 0, false, false, true, voided_seal, user_id
       FROM decided WHERE happened AND transaction_type = 'void'
       UNION ALL
       SELECT undone.organisation_id, undone.target_audit,
         CASE WHEN undone.transaction_type = 'refund' THEN undone.amount_cents ELSE 0 END,
-        undone.transaction_type = 'completion', false, false, NULL
+        undone.transaction_type = 'completion', false, false, NULL, NULL
       FROM undone WHERE undone.target_audit IS NOT NULL
     ), merged AS (
       SELECT organisation_id, audit, sum(refund_cents_back) AS refund_cents_back,
         bool_or(completion_back) AS completion_back, bool_or(void_back) AS void_back, bool_or(voided) AS voided,
-        max(voider_id) AS voider_id
+        max(voided_seal) AS voided_seal, max(voider_id) AS voider_id
       FROM effects GROUP BY organisation_id, audit ORDER BY audit
     ), applied AS (
       UPDATE transaction t SET
@@ -184,6 +187,7 @@ export const DECIDE_TARGETED = `${OPENED},
         completed_by = CASE WHEN merged.completion_back THEN NULL ELSE t.completed_by END,
         voided_by = CASE WHEN merged.void_back THEN NULL ELSE t.voided_by END,
         status = CASE WHEN merged.voided THEN 'voided' ELSE t.status END,
+        outcome_seal = CASE WHEN merged.voided THEN decode(merged.voided_seal, 'base64') ELSE t.outcome_seal END,
         version = CASE WHEN merged.voided THEN t.version + 1 ELSE t.version END,
         decided_at = CASE WHEN merged.voided THEN ${NOW} ELSE t.decided_at END,${CARD_OF_VOIDED}
       FROM merged
@@ -272,12 +276,13 @@ export const SETTLE_LODGED = `
     )`;
 
 /**
- * Reads `cleared`: direct debits that were not returned in time, with their messages. Turns them into `approved`; they settle
+ * Reads `cleared`: direct debits that were not returned in time, with their messages and the seals of their outcomes. Turns them into `approved`; they settle
  * now.
  */
 export const APPROVE_CLEARED = `${OPENED},
     approved AS (
-      UPDATE transaction t SET status = 'approved', ${DECIDED_NOW}, response_code = '00', response_message = cleared.message
+      UPDATE transaction t SET status = 'approved', ${DECIDED_NOW}, outcome_seal = decode(cleared.outcome_seal, 'base64'),
+        response_code = '00', response_message = cleared.message
       FROM cleared
       WHERE t.organisation_id = cleared.organisation_id AND t.audit = cleared.audit AND t.status = 'pending'
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}
@@ -292,7 +297,8 @@ export const APPROVE_CLEARED = `${OPENED},
 const DECLINE_BEFORE = `${OPENED},
     declined AS (
       UPDATE transaction t SET status = 'declined', ${DECIDED_NOW}, response_code = before.code::text,
-        response_message = before.message, authorisation_code = NULL, voidable_until = NULL
+        response_message = before.message, authorisation_code = NULL, preauthorisation_code = NULL, voidable_until = NULL,
+        outcome_seal = decode(before.outcome_seal, 'base64')
       FROM before
       WHERE t.organisation_id = before.organisation_id AND t.audit = before.audit
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.refunded_cents, before.status = 'approved' AS late
@@ -304,14 +310,14 @@ const DECLINE_BEFORE = `${OPENED},
     )`;
 
 /**
- * Reads `returned`: direct debits that the bank returned, with its code and the code's meaning. Turns them into `declined`.
+ * Reads `returned`: direct debits that the bank returned, with its code, the code's meaning and the seals of their outcomes. Turns them into `declined`.
  * Rows are locked by audit and then read again, since the clearing may just have approved them. A settled amount is taken back
  * today; its own day stays as it is.
  */
 // guard(return: once): WHERE t.status IN ('pending', 'approved') ⇒
 export const DECLINE_RETURNED = `
     before AS (
-      SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message FROM transaction t
+      SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message, returned.outcome_seal FROM transaction t
       JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
       WHERE t.status IN ('pending', 'approved')
       ORDER BY t.organisation_id, t.audit FOR UPDATE OF t
@@ -325,7 +331,7 @@ export const DECLINE_RETURNED_ELSEWHERE = `
         AND status IN ('pending', 'approved')
       ORDER BY audit FOR UPDATE
     ), before AS MATERIALIZED (
-      SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message
+      SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message, returned.outcome_seal
       FROM decided_before t JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
     ), ${DECLINE_BEFORE}`;
 

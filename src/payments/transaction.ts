@@ -77,6 +77,8 @@ export interface Intent {
   /** The link's own data for inquiries and reversals. */
   readonly prepared?: Prepared;
   readonly completableUntilMs?: number;
+  /** Of an operation on an earlier transaction: that one, as commit A found it. */
+  readonly target?: StoredOutcome;
 }
 
 /** An intent with a payment method of its own, as commit A stores it. */
@@ -138,8 +140,10 @@ export interface OperatorsClaim extends AskedByOperator {
   readonly mac: Buffer | undefined;
 }
 
-/** A payment that is rerouted to another link. */
+/** A payment that is rerouted to another link, and its card, sealed for that link. */
 export interface Move {
+  readonly sealed: Buffer;
+  readonly keyVersion: number;
   readonly organisationId: OrganisationId;
   readonly audit: Audit;
   /** The link that has certainly sent nothing. */
@@ -154,14 +158,20 @@ export interface JournalledMove extends Move {
   readonly mac: Buffer | undefined;
 }
 
-/** Identifies a transaction in doubt, and its target. */
-export type InDoubt = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
+/** Identifies a transaction in doubt. */
+export type InDoubt = Pick<Intent, 'organisationId' | 'audit'>;
+
+/** What it takes to record an outcome. */
+export type Undecided = DecidedIntent & { readonly target?: StoredOutcome | undefined };
 
 /** The record that commit B stores. */
 export interface Recording {
   readonly organisationId: OrganisationId;
-  readonly intent: InDoubt;
+  readonly intent: Undecided;
   readonly outcome: Outcome;
+  readonly outcomeSeal: Buffer;
+  /** Of the target, which a successful void turns into `voided`. */
+  readonly voidedSeal?: Buffer | undefined;
   /** 0 for the answer to the request itself, otherwise the resolver's attempt. */
   readonly attempt: number;
 }
@@ -301,25 +311,28 @@ export function acquirerReferences(registry: { readonly installation: string }):
 type Attested = Pick<
   TargetedClaim,
   'organisationId' | 'merchantId' | 'audit' | 'targetAudit' | 'amountCents' | 'currency'
-> & { readonly transactionType: string };
+> & { readonly transactionType: string; readonly prepared?: Prepared };
 
 /**
- * The text that is attested when an operation on an earlier transaction is requested: target, amount and currency. Later
- * readers of the stored row check it against the attestation.
+ * The text that is attested when an operation on an earlier transaction is requested: target, amount, currency, and what the link
+ * has prepared for it. Later readers of the stored row check it against the attestation.
  */
 export function attestedWords(asked: Attested): string {
   const { organisationId, merchantId, audit, transactionType, targetAudit, amountCents, currency } = asked;
-  const what = `${transactionType}/${targetAudit}/${amountCents ?? ''}/${currency ?? ''}`;
+  // guard(seal of an operation: bound to what its link has prepared): ${preparedWords(asked)} ⇒
+  const what = `${transactionType}/${targetAudit}/${amountCents ?? ''}/${currency ?? ''}${preparedWords(asked)}`;
   return `transaction/${organisationId}/${merchantId}/${audit}/${what}`;
 }
 
-/** The values that the seal of payment details is bound to. */
+/** The values that the seal of payment details is bound to: the card opens for no other link, and for no other message. */
 export interface PaymentSeal {
   readonly audit: Audit;
   readonly transactionType: string;
   readonly amountCents: Cents;
   readonly currency: string;
   readonly paymentMethod: 'card' | 'bank_account';
+  readonly acquirer: string;
+  readonly prepared?: Prepared;
 }
 
 /**
@@ -327,8 +340,82 @@ export interface PaymentSeal {
  * would open.
  */
 export function paymentDetailsPlace({ organisationId, merchantId }: SealOwner, payment: PaymentSeal): Place {
-  const { audit, transactionType, amountCents, currency, paymentMethod } = payment;
+  const { audit, transactionType, amountCents, currency, paymentMethod, acquirer } = payment;
   // guard(direct debit: for the amount that was asked for): ${amountCents} ⇒ -
-  const says = `${transactionType}/${amountCents}/${currency}/${paymentMethod}`;
+  const what = `${transactionType}/${amountCents}/${currency}/${paymentMethod}`;
+  // guard(seal of payment details: bound to the link): ${acquirer} ⇒ -
+  // guard(seal of payment details: bound to what the link has prepared): ${preparedWords(payment)} ⇒
+  const says = `${what}/${acquirer}${preparedWords(payment)}`;
   return { table: 'transaction', organisationId, merchantId, row: audit, field: 'card', says };
+}
+
+/** The same text before and after the database: jsonb keeps members in an order of its own. */
+function preparedWords({ prepared }: { readonly prepared?: Prepared }): string {
+  if (prepared === undefined || prepared === null) return '';
+  return `/${JSON.stringify(prepared, (_, value) => (isObject(value) ? inOrder(value) : value))}`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function inOrder(members: object): object {
+  return Object.fromEntries(Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** What a decided transaction's seal is bound to: what money depends on, and what it is found by. */
+export type DecidedIntent = Pick<
+  Intent,
+  | 'organisationId'
+  | 'audit'
+  | 'merchantId'
+  | 'transactionType'
+  | 'correlationId'
+  | 'amountCents'
+  | 'currency'
+  | 'acquirer'
+> & { readonly targetAudit?: Audit | null | undefined };
+
+export type SealedOutcome = {
+  readonly [Member in
+    | 'status'
+    | 'gatewayStatusCode'
+    | 'responseCode'
+    | 'authorisationCode'
+    | 'preauthorisationCode']?: Outcome[Member] | null | undefined;
+};
+
+/** A stored transaction, with what its outcome's seal is bound to. */
+export interface StoredOutcome extends DecidedIntent, SealedOutcome {
+  readonly status: TransactionStatus;
+  /** As base64. Null in doubt. */
+  readonly outcomeSeal: string | null;
+}
+
+/**
+ * The text that is attested when an outcome is stored. Left out is what SQL still changes: times until when something is allowed, the
+ * settlement day, and the counters, which the operations on the transaction prove. None of the members has a line break.
+ */
+export function outcomeWords(intent: DecidedIntent, outcome: SealedOutcome): string {
+  const { organisationId, merchantId, audit, transactionType, targetAudit, correlationId } = intent;
+  const { amountCents, currency, acquirer } = intent;
+  const { status, gatewayStatusCode, responseCode, authorisationCode, preauthorisationCode } = outcome;
+  // guard(seal of an outcome: bound to its transaction): ${organisationId}\n${merchantId}\n${audit} ⇒ -
+  // guard(seal of an outcome: bound to the correlation ID): ${correlationId} ⇒ -
+  const found = `${organisationId}\n${merchantId}\n${audit}\n${correlationId}`;
+  // guard(seal of an outcome: bound to amount and link): ${amountCents}\n${currency}\n${acquirer} ⇒ -
+  const paid = `${transactionType}\n${targetAudit ?? ''}\n${amountCents}\n${currency}\n${acquirer}`;
+  // guard(seal of an outcome: bound to the status): ${status}\n${gatewayStatusCode} ⇒ -
+  // guard(seal of an outcome: bound to the acquirer’s codes): ${responseCode ?? ''}\n${authorisationCode ?? ''}\n${preauthorisationCode ?? ''} ⇒ -
+  const answered = `${status}\n${gatewayStatusCode}\n${responseCode ?? ''}\n${authorisationCode ?? ''}\n${preauthorisationCode ?? ''}`;
+  return `outcome\n${found}\n${paid}\n${answered}`;
+}
+
+/** What is new of a transaction of an earlier release, whose seals were bound to less. */
+export interface Resealed {
+  readonly stored: StoredOutcome;
+  readonly keyVersion: number | null;
+  readonly outcomeSeal?: Buffer | undefined;
+  readonly details?: Buffer | undefined;
+  readonly attested?: Buffer | undefined;
 }

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { constraintIn } from './distributed.js';
 import { Pool, type PoolFigures } from './pool.js';
 import { isTransient, type Session, UnresponsiveServer } from './session.js';
+import { CANCEL_STATEMENT } from './short-timeout.sql.js';
 import type { Rows, Statement } from './statement.js';
 
 export type { Statement } from './statement.js';
@@ -178,11 +179,18 @@ export interface DatabaseOptions {
   readonly role?: string | undefined;
   /** Shares the sessions of this database, whose other options apply. */
   readonly sharing?: Database;
+  /** With `sharing`: the asker of all statements has gone once it is aborted. */
+  readonly asker?: AbortSignal;
 }
 
 export class Database implements Queryable {
-  readonly origin: object = this;
+  readonly origin: object;
   readonly #pool: Pool;
+  readonly #asker: AbortSignal | undefined;
+  /** Whose sessions these are. */
+  readonly #owner: Database;
+  /** Cancels statements, since the other sessions may all be busy with them. */
+  #canceller: Database | undefined;
   readonly #onDiskFull: (() => void) | undefined;
 
   constructor(
@@ -191,6 +199,10 @@ export class Database implements Queryable {
   ) {
     const { role, patient = false, planOnce = false, answerLimitMs = ANSWER_LIMIT_MS } = options;
     const { statementTimeoutMs = Math.floor(answerLimitMs * STATEMENT_SHARE) } = options;
+    this.#asker = options.asker;
+    this.#owner = options.sharing === undefined ? this : options.sharing.#owner;
+    this.origin =
+      options.asker !== undefined && options.sharing !== undefined ? options.sharing.origin : this;
     if (options.sharing !== undefined) {
       this.#onDiskFull = options.sharing.#onDiskFull;
       this.#pool = options.sharing.#pool;
@@ -220,7 +232,9 @@ export class Database implements Queryable {
   async query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Rows<Row>> {
     const session = this.#pool.take() ?? (await this.#acquire());
     try {
-      return await this.#run<Row>(session, statement, values);
+      return await (this.#asker === undefined
+        ? this.#run<Row>(session, statement, values)
+        : this.#runForAsker<Row>(session, this.#asker, statement, values));
     } finally {
       this.#pool.release(session);
     }
@@ -228,12 +242,17 @@ export class Database implements Queryable {
 
   async transaction<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result> {
     const session = this.#pool.take() ?? (await this.#acquire());
+    const asker = this.#asker;
     try {
+      asker?.throwIfAborted();
       await this.#run(session, BEGIN, []);
       const connection: Queryable = {
-        query: (statement, values = []) => this.#run(session, statement, values),
+        query: (statement, values = []) =>
+          asker === undefined
+            ? this.#run(session, statement, values)
+            : this.#runForAsker(session, asker, statement, values),
         transaction: (nested) => nested(connection),
-        origin: this,
+        origin: this.origin,
       };
       const result = await work(connection);
       await this.#run(session, COMMIT, []);
@@ -250,6 +269,11 @@ export class Database implements Queryable {
   /** The same sessions with an origin of its own: an entry signer set there, for one request, does not apply here. */
   withOwnOrigin(): Database {
     return new Database(this.url, { sharing: this });
+  }
+
+  /** The same for work that nobody needs once its asker has gone: no further statement begins, and the running one is cancelled. */
+  until(asker: AbortSignal): Database {
+    return new Database(this.url, { sharing: this, asker });
   }
 
   /**
@@ -270,14 +294,41 @@ export class Database implements Queryable {
   }
 
   /** Returns when the server has closed the last connection, or does not answer. */
-  close(): Promise<void> {
-    return this.#pool.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.close(), this.#canceller?.close()]);
   }
 
   #acquire(): Promise<Session> {
     return this.#pool.acquire().catch((error: unknown) => {
       throw new DatabaseUnavailable(error);
     });
+  }
+
+  async #runForAsker<Row>(
+    session: Session,
+    asker: AbortSignal,
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<Rows<Row>> {
+    asker.throwIfAborted();
+    let cancelled: Promise<void> | undefined;
+    const cancel = () => {
+      cancelled = this.#owner.#cancelStatement(session);
+    };
+    asker.addEventListener('abort', cancel, { once: true });
+    try {
+      return await this.#run(session, statement, values);
+    } finally {
+      asker.removeEventListener('abort', cancel);
+      // A later one would hit the next statement of the session.
+      await cancelled;
+    }
+  }
+
+  /** If that fails, the statement runs until its timeout. */
+  async #cancelStatement({ processId }: Session): Promise<void> {
+    this.#canceller ??= new Database(this.url, { maxConnections: 1, applicationName: 'tollgate-cancel' });
+    await this.#canceller.query(CANCEL_STATEMENT, [processId]).catch(() => {});
   }
 
   async #run<Row>(session: Session, statement: Statement, values: readonly unknown[]): Promise<Rows<Row>> {

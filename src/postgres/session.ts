@@ -96,7 +96,7 @@ export class Session {
       await client.connect();
       const checking = { text: CHECK_SESSION, query_timeout: options.connectLimitMs };
       const { rows } = await client.query<Checked>(checking);
-      session.timeline = check(rows[0] as Checked, client, options);
+      session.timeline = check(rows[0] as Checked, session.processId, options);
       if (rows[0]?.isCitus) {
         session.engine = 'citus';
         await client.query(PLAN_BY_VALUES);
@@ -106,6 +106,11 @@ export class Session {
       session.end();
       throw isRefusalOfSettings(error) ? new UnfitServer(POOLER) : error;
     }
+  }
+
+  /** Of the server's process, as it was greeted. */
+  get processId(): number {
+    return (this.client as unknown as { processID: number }).processID;
   }
 
   /** Resolves after the commit. */
@@ -133,12 +138,11 @@ export class Session {
   }
 }
 
-function check(found: Checked, client: pg.Client, expected: SessionOptions): number {
+function check(found: Checked, greeted: number, expected: SessionOptions): number {
   // guard(failover: neither a standby nor a former primary is asked, and neither is believed): ) ⇒ && found.processId === 0)
   // guard(failover: no session on a standby is used): ) ⇒ && found.processId === 0)
   if (found.standby) throw new UnfitServer('the server is a standby; name the primary', true);
   // PostgreSQL names its process in the greeting. A pooler greets by itself.
-  const greeted = (client as unknown as { processID: number }).processID;
   const asOpened =
     found.processId === greeted &&
     found.planCacheMode === expected.planCacheMode &&

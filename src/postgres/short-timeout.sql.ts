@@ -1,4 +1,10 @@
-import type { Statement } from './database.js';
+import type { Statement } from './statement.js';
+
+/** Of another session of the same login. */
+export const CANCEL_STATEMENT: Statement = {
+  name: '',
+  text: `SELECT pg_cancel_backend($1)`,
+};
 
 /** Until the end of the transaction. */
 export const SET_STATEMENT_TIMEOUT: Statement = {

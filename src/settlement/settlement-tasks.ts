@@ -190,6 +190,7 @@ export const SETTLEMENT = {
       help: 'hold an acquirer’s file against a day; ends with 1 where anything is open',
       role: 'operator',
       scope: 'installation',
+      byAccount: true,
       input: {
         path: needed(TEXT, '<file>', 'the acquirer’s CSV: reference,transaction_type,amount_cents,currency'),
         acquirer: needed(TEXT, '--acquirer <name>', 'the link to the acquirer'),

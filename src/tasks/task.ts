@@ -24,6 +24,11 @@ export interface Permission {
   readonly scope: Scope;
 }
 
+/** What an installation can want a second person for, beside money above a limit. */
+export const SECOND_PERSON_FOR = ['links', 'exports', 'keys', 'administrators'] as const;
+
+export type SecondPersonFor = (typeof SECOND_PERSON_FOR)[number];
+
 /** What a request names. The organisations that it concerns are looked up from these. */
 export interface NamedThings {
   readonly organisations?: readonly number[];
@@ -150,6 +155,10 @@ export interface TaskSettings {
   readonly demo: boolean;
   /** The simulated acquirer's file. */
   readonly simulatorLedger: string;
+  /** Where the journal is anchored on this machine. */
+  readonly journalAnchorFiles: readonly string[];
+  /** After how long without activity a session on the console ends. */
+  readonly sessionIdleMs: number;
   /** How many days events are kept. */
   readonly eventDays: number;
   /** After how many days, or seals, a data key is renewed. */
@@ -199,8 +208,20 @@ interface Declared<
   /** What it runs on, if not on a current schema with the rights of operators' commands. `as owner`: as the owner of the tables. */
   readonly on?: Ground;
   readonly route?: Route;
-  /** For money and keys: the console asks the operator to prove their identity, unless they did so in the last five minutes. */
+  /** For what sends money, cards or rights elsewhere: the console asks for a proof of identity, unless there was one in the last five minutes. */
   readonly fresh?: boolean;
+  /** Reads all of something, and changes nothing: on the console few such tasks run at a time, and each ends with its asker. */
+  readonly long?: boolean;
+  /**
+   * It waits until a second person has approved it; then the person who asked runs the very same again. `rules`: whatever the rules of
+   * this installation say. `when`: not always, but for what is live, for example.
+   */
+  readonly secondPerson?: {
+    readonly for: SecondPersonFor | 'rules';
+    readonly when?: (doing: Doing<never>, given: Given<Input>) => Promise<boolean>;
+  };
+  /** Even if there are operators, an account of the system may run it: scheduled work, and the way back in. */
+  readonly byAccount?: boolean;
   /**
    * For a task about an organisation that a request does not have to name: the task itself shows and changes nothing outside `fence`.
    * Without this the console refuses an operator of one organisation who names nothing.
@@ -238,6 +259,12 @@ export interface Task<Means> extends Permission {
   readonly on?: Ground;
   readonly route?: RoutePath | undefined;
   readonly fresh?: boolean;
+  readonly long?: boolean;
+  readonly secondPerson?: {
+    readonly for: SecondPersonFor | 'rules';
+    when?(doing: Doing<Means>, given: object): Promise<boolean>;
+  };
+  readonly byAccount?: boolean;
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;

@@ -1,5 +1,5 @@
 // IP networks and addresses, and whether a host is this machine.
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** Networks such as `10.1.0.0/16` and `fd00::/8`; a single address is a network of one. */
 export class Networks {
@@ -34,4 +34,22 @@ export class Networks {
 /** Whether a host name or address can only mean this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/i.test(host);
+}
+
+/** Shows an IPv4 address as such, even if an IPv6 listener sees it. */
+export function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+}
+
+/** The address itself, or of IPv6 its /64: each client has that many addresses. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address);
+  // guard(networks: the addresses of a /64 count as one): !isIPv6(plain) ⇒ plain !== ''
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.split('::');
+  const before = head.split(':').filter((group) => group !== '');
+  const after = (tail ?? '').split(':').filter((group) => group !== '');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  const groups = [...before, ...new Array<string>(zeros).fill('0'), ...after];
+  return `${groups.slice(0, 4).join(':')}::/64`;
 }

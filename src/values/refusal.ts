@@ -87,7 +87,15 @@ const REFUSALS = {
   operator_exists: 'there is or was an operator {name}; names are not given twice',
   operator_not_found: 'there is no operator {name}',
   operator_removed: 'the operator {name} was removed',
-  operator_unnamed: 'this installation has operators: say which of them you are',
+  operator_not_proved:
+    'this installation has operators: prove which of them you are, by a token that the console gives you on the page “Sign-in and sessions”',
+  command_line_token_refused:
+    'the token of the command line is not right, or has ended: the console gives you another, for 15 minutes',
+  sign_in_link_opened_by_inviter:
+    '{by} made this link for {name}: open it in a browser in which {by} has never signed in',
+  operator_disabled:
+    'the operator {name} has not signed in for 90 days and is disabled: another administrator can enable them',
+  operator_enables_themselves: 'nobody enables themselves: ask another administrator',
   operator_seal_broken: 'the operator {name} has a broken seal: somebody has changed it in the database',
   operator_role_too_low: 'the operator {name} has the role {role}; “{task}” takes the role {least}',
   operator_of_one_organisation:
@@ -106,6 +114,12 @@ const REFUSALS = {
   checkpoint_of_another: 'the checkpoint in {path} was not signed by this installation',
   user_seal_broken:
     'the user {username} has a broken seal: somebody, or an earlier release, has changed it in the database',
+  acquirer_unprotected:
+    'the live link {acquirer} would go without TLS or without MAC keys: cards could be read on their way, or answers be made up',
+  subject_not_found:
+    'there is nothing called {subject}, and there never was; such names are merchant/17 and acquirer/visa',
+  subject_not_sealable: '{subject} cannot be sealed as it is: rights that were taken away would come back',
+  seal_broken: '{subject} is not as it was sealed ({misfit}): somebody has written to the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',
   permissions_empty: 'a user needs at least one permission',
@@ -206,9 +220,11 @@ const REFUSALS = {
   passkey_not_found: 'there is no such passkey',
   last_passkey: 'this passkey is the only way to sign in: add another first',
   too_many_passkeys: 'an operator can have {most} passkeys at most',
-  too_many_attempts: 'there were too many attempts; wait a quarter of an hour, or ask for a new link',
+  too_many_attempts: 'there were too many attempts; wait half an hour, or ask for a new link',
   password_too_short: 'a password takes {least} characters or more',
-  password_too_easy: 'this password is too easily guessed',
+  password_too_easy:
+    'this password is too easily guessed: {because}. Take four or more unrelated words, or let a password manager make one',
+  password_used_before: 'this is one of your last {count} passwords: choose another',
   code_refused: 'the code is wrong, or was used before',
   session_not_found: 'there is no session {id}',
 
@@ -229,6 +245,15 @@ const REFUSALS = {
   request_decided: 'request {request} cannot be decided any more: it is {state}',
   request_of_same_operator:
     'request {request} needs the approval of another operator than the one who made it',
+  export_recipient_not_shown:
+    'a second person has to see who can open it: give each public key itself (age1…), and no file of them',
+  second_person_needed:
+    'request {request} waits for a second person; once it is approved, do the same again within an hour',
+  nobody_else_can_approve:
+    'request {request} waits for a day, because nobody else can approve it: from {from} on approve it yourself, and do the same again within an hour',
+  second_person_not_independent:
+    'request {request}: {approver} cannot be the second person to {requester}: within the last seven days one of them was added, linked or changed by the other, by the same person, or from the command line without a token',
+  approval_rules_contradict: 'a currency has one limit: name each once',
   approval_needs_operator: 'only a named operator can approve: an account of the system is not a person',
 
   // Settlement.

@@ -1,5 +1,5 @@
 import { INTO_EVENTS_WITH_DATA } from '../events/events.sql.js';
-import { INTO_JOURNAL, JOURNALLED_SEAL } from '../journal/journal.sql.js';
+import { INTO_JOURNAL, JOURNALLED_SEALS } from '../journal/journal.sql.js';
 import { boolean, bytes, columns, integer, json, optionalBytes, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
@@ -205,7 +205,7 @@ export const USABLE_TOKENS: Statement = {
   // guard(payment by virtual PAN: only of this merchant’s tokens): merchant_id = asked.merchant_id AND t. ⇒
   text: `
     SELECT asked.place, t.id, t.customer_id AS "customerId", t.account_type AS "accountType",
-      t.seal_version AS "sealVersion", t.key_version AS "keyVersion", t.sealed, ${JOURNALLED_SEAL} AS journalled
+      t.seal_version AS "sealVersion", t.key_version AS "keyVersion", t.sealed, ${JOURNALLED_SEALS} AS journalled
     FROM ${VIRTUAL_PANS.places}
     JOIN token t ON t.organisation_id = asked.organisation_id AND t.virtual_pan = asked.virtual_pan
     WHERE t.merchant_id = asked.merchant_id AND t.active AND t.deleted_at IS NULL`,

@@ -1,4 +1,5 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
+import { type DecidingEntry, journalledSeal } from '../journal/deciding-entries.js';
 import { openSignerOf } from '../journal/entry-signer.js';
 import { journal } from '../journal/journal.js';
 import { Batcher, type EntryOf } from '../postgres/batches.js';
@@ -57,8 +58,8 @@ interface UsableRow {
   readonly sealVersion: number;
   readonly keyVersion: number;
   readonly sealed: Buffer;
-  /** The newest seal version in the journal, if any; -1 if the token is deleted. */
-  readonly journalled: number | null;
+  /** What the journal says of its seals. */
+  readonly journalled: readonly DecidingEntry[] | null;
 }
 
 const BATCHES = { maxBatch: 128, lanes: 2 };
@@ -235,7 +236,8 @@ export class Tokens {
   ): Promise<OpenedToken | undefined> {
     const row = await this.#opening.submit({ organisationId, merchantId, virtualPan });
     if (row === undefined) return undefined;
-    const { keyVersion, sealed, sealVersion, journalled } = row;
+    const { keyVersion, sealed, sealVersion } = row;
+    const journalled = journalledSeal(row.journalled, openSignerOf(this.connections.lookUps));
     const place = tokenPlace({ organisationId, merchantId }, { ...row, virtualPan });
     try {
       // Set back to one of its earlier accounts, or restored after its deletion.

@@ -96,6 +96,7 @@ export const CUSTOMERS = {
       role: 'operator',
       scope: 'organisation',
       route: 'POST /customers/:organisation/:id/delete',
+      fresh: true,
       input: CUSTOMER,
       run: async (
         { database, actor, means }: Doing<{ readonly destroyCards: DestroyCards }>,
@@ -168,6 +169,7 @@ export const TOKENS = {
       role: 'operator',
       scope: 'organisation',
       route: 'POST /tokens/:organisation/:id/delete',
+      fresh: true,
       input: TOKEN,
       // Its virtual PAN is never given out again.
       run: (doing: DoingWithKey, { organisation, id }) =>

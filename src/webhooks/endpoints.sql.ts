@@ -1,10 +1,14 @@
+import { newestSeal } from '../journal/seals.js';
 import type { Statement } from '../postgres/database.js';
+
+export const NEWEST_OF_ENDPOINT = `${newestSeal("'webhook/' || e.id")}`;
 
 /** Columns of an endpoint `e` and its merchant `m`. */
 const ENDPOINT = `e.id, e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", m.mode, e.url, e.types,
   e.created_at AS "createdAt", e.key_version AS "keyVersion", e.sealed, e.overlap_until > now() AS overlapping,
   e.disabled_at AS "disabledAt", e.disabled_because AS "disabledBecause",
-  e.failures, e.failing_since AS "failingSince", e.delivered_at AS "deliveredAt", e.position`;
+  e.failures, e.failing_since AS "failingSince", e.delivered_at AS "deliveredAt", e.position,
+  ${NEWEST_OF_ENDPOINT} AS newest`;
 
 const OF_MERCHANT = `JOIN merchant m ON m.organisation_id = e.organisation_id AND m.id = e.merchant_id`;
 

@@ -1,4 +1,5 @@
 // The endpoints: which receivers get a merchant's events, and with which secret. Operators add, change and remove them.
+import type { ReadRow } from '../journal/seals.js';
 import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId, WebhookEndpointId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
@@ -47,7 +48,25 @@ export interface Endpoint extends SealedSecrets {
   readonly failingSince: Date | null;
   readonly deliveredAt: Date | null;
   readonly position: number;
+  /** Its newest seal in the journal, behind its version. */
+  readonly newest: Buffer | null;
 }
+
+type SealedEndpoint = Pick<Endpoint, 'id' | 'organisationId' | 'merchantId' | 'url' | 'types' | 'newest'>;
+
+/** For the journal, which seals whose events are sent where. */
+export function rowOfEndpoint({
+  id,
+  organisationId,
+  merchantId,
+  url,
+  types,
+  newest,
+}: SealedEndpoint): ReadRow {
+  return { subject: subjectOfEndpoint(id), state: [organisationId, merchantId, url, types], newest };
+}
+
+export const subjectOfEndpoint = (id: number) => `webhook/${id}`;
 
 export interface ListedEndpoint extends Endpoint {
   /** How many events wait for a retry, or behind one that does. */

@@ -2,6 +2,7 @@
 import { EVENT_TYPES, parseEventId } from '../events/events.js';
 import { EventFeed } from '../events/feed.js';
 import { type JournalAction, journal } from '../journal/journal.js';
+import { checkSeal, type SealedRow } from '../journal/seals.js';
 import { checkMerchant, listMerchants } from '../organisations/merchants.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { count, duration, ID, TEXT, TEXTS, text } from '../tasks/kinds.js';
@@ -30,6 +31,8 @@ import {
   removeEndpoint,
   resendEvent,
   rotateSecret,
+  rowOfEndpoint,
+  subjectOfEndpoint,
 } from './endpoints.js';
 import { sendTestMessage, TEST_TYPE } from './test-message.js';
 
@@ -89,7 +92,8 @@ export function addWebhook(
     const keys = new DataKeys(connection, provider);
     const position = await new EventFeed(connection).newestPosition();
     const added = await addEndpoint(connection, keys, wish, { networks, position });
-    await journalEndpoint(connection, operator, 'webhook.added', added.endpoint);
+    const sealed = rowOfEndpoint(added.endpoint);
+    await journalEndpoint(connection, operator, 'webhook.added', added.endpoint, { sealed });
     return shownOnce(added);
   });
 }
@@ -117,7 +121,7 @@ export function rotateWebhook(
 ): Promise<WebhookSecret> {
   return database.transaction(async (connection) => {
     const keys = new DataKeys(connection, provider);
-    const endpoint = await lockEndpoint(connection, id);
+    const endpoint = await lockSealed(connection, id);
     const secret = await rotateSecret(connection, keys, endpoint, overlapMs);
     await journalEndpoint(connection, operator, 'webhook.rotated', endpoint);
     return shownOnce({ endpoint, secret });
@@ -133,7 +137,10 @@ export function disableWebhook(database: Queryable, operator: string, id: number
 
 /** Also for a failing endpoint: waiting deliveries are due at once. */
 export function enableWebhook(database: Queryable, operator: string, id: number): Promise<WebhookView> {
-  return change(database, operator, 'webhook.enabled', id, enableEndpoint);
+  return change(database, operator, 'webhook.enabled', id, async (connection, endpoint) => {
+    await checkSeal(connection, rowOfEndpoint(endpoint));
+    await enableEndpoint(connection, endpoint);
+  });
 }
 
 export function removeWebhook(database: Queryable, operator: string, id: number): Promise<WebhookView> {
@@ -141,7 +148,8 @@ export function removeWebhook(database: Queryable, operator: string, id: number)
     const endpoint = await lockEndpoint(connection, id);
     const removed = await viewById(connection, id);
     await removeEndpoint(connection, endpoint);
-    await journalEndpoint(connection, operator, 'webhook.removed', endpoint);
+    const sealed = { subject: subjectOfEndpoint(endpoint.id), state: null };
+    await journalEndpoint(connection, operator, 'webhook.removed', endpoint, { sealed });
     return removed;
   });
 }
@@ -154,6 +162,7 @@ export async function testWebhook(
   id: number,
 ): Promise<WebhookTest> {
   const endpoint = await findEndpoint(database, id);
+  await checkSeal(database, rowOfEndpoint(endpoint));
   const sender = new Sender({ networks, timeoutMs });
   const atMs = Date.now();
   const sent = await sendTestMessage(sender, new DataKeys(database, provider), endpoint, atMs).finally(() =>
@@ -163,7 +172,7 @@ export async function testWebhook(
   await database.transaction(async (connection) => {
     const logged = { atMs, eventId: sent.id, type: TEST_TYPE, version: 1, attempt: 1, ...outcome };
     await logAttempt(connection, endpoint, logged);
-    await journalEndpoint(connection, operator, 'webhook.tested', endpoint, outcome.result);
+    await journalEndpoint(connection, operator, 'webhook.tested', endpoint, { more: outcome.result });
   });
   const { result, httpStatus = null, durationMs, response = null } = outcome;
   return { id: endpoint.id, event: sent.id, result, httpStatus, durationMs, response };
@@ -177,12 +186,12 @@ export function replayWebhook(
   event: string,
 ): Promise<WebhookView> {
   return database.transaction(async (connection) => {
-    const endpoint = await lockEndpoint(connection, id);
+    const endpoint = await lockSealed(connection, id);
     const { organisationId, merchantId } = endpoint;
     const position = await new EventFeed(connection).positionOf(organisationId, merchantId, event);
     if (position === undefined) refuse('webhook_event_not_found', { event });
     await moveBack(connection, endpoint, position - 1);
-    await journalEndpoint(connection, operator, 'webhook.replayed', endpoint, `from ${event}`);
+    await journalEndpoint(connection, operator, 'webhook.replayed', endpoint, { more: `from ${event}` });
     return viewById(connection, id);
   });
 }
@@ -195,14 +204,14 @@ export function resendWebhook(
   event: string,
 ): Promise<WebhookView> {
   return database.transaction(async (connection) => {
-    const endpoint = await lockEndpoint(connection, id);
+    const endpoint = await lockSealed(connection, id);
     const { organisationId, merchantId } = endpoint;
     const position = await new EventFeed(connection).positionOf(organisationId, merchantId, event);
     const known = parseEventId(event);
     if (position === undefined || known === undefined) refuse('webhook_event_not_found', { event });
     const { kind, subject, version } = known;
     await resendEvent(connection, endpoint, { subject: `${kind}/${subject}`, version, position });
-    await journalEndpoint(connection, operator, 'webhook.resent', endpoint, event);
+    await journalEndpoint(connection, operator, 'webhook.resent', endpoint, { more: event });
     return viewById(connection, id);
   });
 }
@@ -250,10 +259,17 @@ function journalEndpoint(
   actor: string,
   action: JournalAction,
   { id, url, organisationId, merchantId }: Endpoint,
-  more?: string,
+  { more, sealed }: { readonly more?: string; readonly sealed?: SealedRow } = {},
 ): Promise<void> {
   const detail = [`endpoint ${id}`, new URL(url).host, ...(more === undefined ? [] : [more])].join(', ');
-  return journal(connection, { actor, action, organisationId, merchantId, detail });
+  return journal(connection, { actor, action, organisationId, merchantId, detail }, sealed);
+}
+
+/** For what sends to it, or has it sent to. */
+async function lockSealed(connection: Queryable, id: number): Promise<Endpoint> {
+  const endpoint = await lockEndpoint(connection, id);
+  await checkSeal(connection, rowOfEndpoint(endpoint));
+  return endpoint;
 }
 
 function checkTypes(types: readonly string[] | undefined): void {
@@ -315,6 +331,7 @@ export const WEBHOOKS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /webhooks/:id/remove',
+      fresh: true,
       input: { id: ENDPOINT },
       run: ({ database, actor }, { id }) => removeWebhook(database, actor, id),
       says: ({ id }) => `Webhook endpoint ${id} is removed.`,
@@ -335,6 +352,7 @@ export const WEBHOOKS = {
       role: 'operator',
       scope: 'organisation',
       route: 'POST /webhooks/:id/enable',
+      fresh: true,
       input: { id: ENDPOINT },
       run: ({ database, actor }, { id }) => enableWebhook(database, actor, id),
       says: nowIs,

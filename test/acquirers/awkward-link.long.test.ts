@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Answer } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { storedAs } from '../../testkit/sealed-transactions.js';
 import { cardAnsweredWith } from '../../testkit/test-cards.js';
 import { AwkwardHost, AwkwardLink, type Message, type Numbers } from './awkward-link.js';
 import { linkContract } from './contract-suite.js';
@@ -21,7 +22,7 @@ const link = new AwkwardLink(host);
 beforeAll(async () => {
   // Long enough for what is answered on a busy machine, and short enough to wait for what is not.
   gateway = await testGateway({ acquirers: [link], settings: { ACQUIRER_DEADLINE_MS: '5000' } });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'awkward'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'awkward'`);
   await vi.waitUntil(() => gateway.logged().includes('acquirer link open'), PATIENTLY);
 });
 afterAll(() => gateway.close());
@@ -124,11 +125,14 @@ describe('what the link prepares', () => {
   test('in doubt with nothing prepared → it cannot have been sent: error with 1', async () => {
     const { audit } = (await gateway.api.purchase()).body;
     const before = host.messages.length;
-    await gateway.sql(
-      `UPDATE transaction SET status = 'unknown', gateway_status_code = -99, prepared = NULL, resolve_at = now()
-       WHERE organisation_id = 1 AND audit = $1`,
-      [audit],
+    await storedAs(
+      gateway,
+      `status = 'unknown', gateway_status_code = -99, prepared = NULL`,
+      `organisation_id = 1 AND audit = ${audit}`,
     );
+    await gateway.sql(`UPDATE transaction SET resolve_at = now() WHERE organisation_id = 1 AND audit = $1`, [
+      audit,
+    ]);
     expect((await gateway.api.decided(audit)).status).toMatchObject({ gateway_status_code: 1 });
     expect(host.messages).toHaveLength(before);
   });

@@ -1,11 +1,20 @@
 // Links that operators have added: a process opens new and changed ones, and drops removed ones.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { addAcquirer, removeAcquirer, setAcquirer } from '../../src/acquirers/acquirer-tasks.js';
-import { ConfiguredLinks } from '../../src/acquirers/configured.js';
+import {
+  type AcquirerRow,
+  ConfiguredLinks,
+  readAcquirer,
+  sealedAcquirer,
+} from '../../src/acquirers/configured.js';
 import { AcquirerLinks } from '../../src/acquirers/links.js';
-import { Database } from '../../src/postgres/database.js';
+import { journal } from '../../src/journal/journal.js';
+import { StoredAcceptors } from '../../src/organisations/acceptors.js';
+import type { Database, Queryable } from '../../src/postgres/database.js';
 import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { dataDirectory } from '../../testkit/gateway-process.js';
 
 const OPERATOR = 'operator:test';
 const MAC_KEY = '0123456789ABCDEFFEDCBA9876543210';
@@ -18,7 +27,7 @@ let database: Database;
 const made: AcquirerLinks[] = [];
 beforeAll(async () => {
   own = await testDatabase();
-  database = new Database(own.url, { maxConnections: 3 });
+  database = operatorsDatabase({ databaseUrl: own.url, dataDir: await dataDirectory() }, 3);
 });
 afterEach(() => Promise.all(made.splice(0).map((links) => links.close())));
 afterAll(async () => {
@@ -41,6 +50,8 @@ function follower(provider = keysOf(1)) {
     vital: database,
     others: database,
     provider,
+    acceptors: new StoredAcceptors(database),
+    inProduction: false,
     onConnectionEvent: () => {},
     onAlarm: () => {},
     onApprovedAfterReversal: () => {},
@@ -50,8 +61,8 @@ function follower(provider = keysOf(1)) {
   return { links, told, follow };
 }
 
-const add = (name: string, macKeys?: string) =>
-  addAcquirer(database, OPERATOR, keysOf(1), { name, address: ADDRESS, test: true, macKeys });
+const add = (name: string, macKeys?: string, within: Queryable = database) =>
+  addAcquirer(within, OPERATOR, keysOf(1), { name, address: ADDRESS, test: true, macKeys });
 
 test('added, changed, removed and added again → a new link each time; unchanged → the same link', async () => {
   const { links, follow } = follower();
@@ -78,8 +89,13 @@ test('added, changed, removed and added again → a new link each time; unchange
 
 test('MAC keys under another key-encryption key, or a dialect of a later version → logged once; repaired → the link opens', async () => {
   await add('sealed', MAC_KEY);
-  await add('later');
-  await database.query({ name: '', text: `UPDATE acquirer SET dialect = 'later' WHERE name = 'later'` });
+  // As a later release seals it.
+  await database.transaction(async (connection) => {
+    await add('later', undefined, connection);
+    await connection.query({ name: '', text: `UPDATE acquirer SET dialect = 'later' WHERE name = 'later'` });
+    const row = (await readAcquirer(connection, 'later')) as AcquirerRow;
+    await journal(connection, { actor: OPERATOR, action: 'acquirer.changed' }, sealedAcquirer(row));
+  });
   const { links, told, follow } = follower(keysOf(2));
   await follow();
   await follow();

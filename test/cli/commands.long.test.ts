@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { administer, databaseUrl } from '../../testkit/database-server.js';
@@ -17,8 +18,8 @@ let connection: Database;
 let dataDir: string;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 2 });
   dataDir = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir }, 2);
 });
 afterAll(async () => {
   await connection.close();

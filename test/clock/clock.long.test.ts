@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { advanceClock } from '../../src/clock/clock-tasks.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { administer } from '../../testkit/database-server.js';
 import { addCast, type TestGateway, testDatabase, testGateway } from '../../testkit/gateway.js';
@@ -73,7 +74,7 @@ test.each([
 });
 
 test('clock advance, a merchant has an acquirer that is not simulated → refused, and the clock stays', async () => {
-  await gateway.sql(`UPDATE merchant SET acquirer = 'a-real-bank' WHERE id = 4`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'a-real-bank' WHERE id = 4`);
   const before = (await gateway.sql('SELECT advanced_ms FROM gateway'))[0];
   const { code, stdout, stderr } = await clock('advance', '1d');
   expect([code, stdout]).toEqual([1, '']);
@@ -123,7 +124,7 @@ test('merchant add --live while the clock is ahead → refused; after clock rese
 
 test('a process whose clock is still ahead → accepts no live merchant until its clock is right', async () => {
   const own = await testGateway();
-  const database = new Database(own.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(own);
   const add = () => addMerchant(database, 'operator:test', 1, 'Live', { live: true });
   await own.sql('INSERT INTO process (advanced_ms) VALUES (1000)');
   await expect(add()).rejects.toThrow(/has a clock that is ahead; try again in 20 seconds$/);

@@ -4,6 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import type { Json } from '../../testkit/client.js';
+import { moneyNeedsApproval } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,
@@ -18,7 +19,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
   let otto: OperatorAtConsole;
 
   beforeAll(async () => {
-    desk = await consoleInBrowser({ settings: { FOUR_EYES_ABOVE: '5000' } });
+    desk = await consoleInBrowser();
+    await moneyNeedsApproval(desk.gateway, 5_000);
     olga = await desk.open({ role: 'operator', name: 'olga' });
     otto = await desk.open({ role: 'operator', name: 'otto' });
   });

@@ -123,7 +123,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
   test('live and test merchants → one kind is shown at a time, and the header says which', async () => {
     const { page, load } = ada;
     await ada.client.post('/merchants', { organisation: 1, name: 'Real Shop', live: true });
-    await desk.gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE name = 'Real Shop'`);
+    await desk.gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE name = 'Real Shop'`);
     const [shop] = await desk.gateway.sql<{ id: number }>(`SELECT id FROM merchant WHERE name = 'Real Shop'`);
     await ada.client.post('/users/owner/grant', { merchant: shop?.id });
     const pay = () => desk.gateway.api.purchase({ merchant: shop?.id as number, reference: 'real-money' });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PLACES } from '../../console/src/shell/places.js';
 import { accessibilityMistakes } from '../../testkit/accessibility.js';
 import { inBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
-import { type ConsoleClient, signedIn } from '../../testkit/console.js';
+import { type ConsoleClient, moneyNeedsApproval, signedIn } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,
@@ -27,7 +27,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
   let details: readonly (readonly [string, string])[];
 
   beforeAll(async () => {
-    desk = await consoleInBrowser({ settings: { FOUR_EYES_ABOVE: '15000' } });
+    desk = await consoleInBrowser();
+    await moneyNeedsApproval(desk.gateway, 15_000);
     ada = await desk.open();
     details = await fill(desk, ada.client);
     await ada.load('/');

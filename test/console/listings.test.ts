@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
-import { type ConsoleClient, signedIn } from '../../testkit/console.js';
+import { type ConsoleClient, signedIn, tokenFor } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 let gateway: TestGateway;
@@ -22,11 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const { json } = commands((line) =>
+const { json } = commands(async (line) =>
   runHere(wordsOf(line), {
     DATABASE_URL: gateway.databaseUrl,
     TOLLGATE_DATA_DIR: gateway.dataDir,
-    TOLLGATE_OPERATOR: 'ada',
+    TOLLGATE_OPERATOR_TOKEN: await tokenFor(gateway, 'ada'),
   }),
 );
 

@@ -1,7 +1,7 @@
 // What a request with a bank account may look like, and how each mistake in one is told.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setSurcharges } from '../../src/organisations/surcharges.js';
-import { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Answer, BANK_ACCOUNT, type Json, paymentBody } from '../../testkit/client.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -10,7 +10,7 @@ import { bankAccount, cardAccount, vaultOf } from '../../testkit/vault-client.js
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway();
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   await setSurcharges(database, 'operator:test', 2, [{ scope: 'method:bankaccount', thousandths: 1_500 }]);
   await database.close();
 });

@@ -1,8 +1,8 @@
 // Direct debits on the simulated bank, from the request to what the bank makes of them as the days go by.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setSurcharges } from '../../src/organisations/surcharges.js';
-import { Database } from '../../src/postgres/database.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Answer, type Json, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { bankAccount, vaultOf } from '../../testkit/vault-client.js';
@@ -41,7 +41,7 @@ function of(name: string): Seen {
 
 beforeAll(async () => {
   gateway = await testGateway();
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   await setSurcharges(database, 'operator:test', 2, [
     { scope: 'default', thousandths: 9_000 },
     { scope: 'method:bankaccount', thousandths: 1_500 },

@@ -284,7 +284,14 @@ describe('a file that is invalid or incomplete', () => {
   });
 
   test('a source that cannot be read twice → refused', async () => {
-    const options = { installation: '', nowMs: 0, actor: '', path: '/dev/null', progress: () => {} };
+    const options = {
+      installation: '',
+      keys: bank.keys,
+      nowMs: 0,
+      actor: '',
+      path: '/dev/null',
+      progress: () => {},
+    };
     await expect(importReturns(bank.database, options)).rejects.toThrow(
       '/dev/null cannot be read twice; nothing was imported',
     );

@@ -4,10 +4,11 @@ import { addAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import { RouteTable, readRoutes } from '../../src/organisations/routing/routes.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import { CardNumber, luhnDigit } from '../../src/values/card.js';
 import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -32,8 +33,8 @@ let folder: string;
 let organisation: OrganisationId;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 1 });
   folder = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir: folder });
   organisation = (await addOrganisation(connection, OPERATOR, 'Ours')).id;
   // The merchant of the example is the fourth.
   for (let one = 1; one <= 4; one += 1)
@@ -65,7 +66,7 @@ test('the commands → print what the page shows', async () => {
 
 test('the payments → go where the table says', async () => {
   expect(PAYMENTS).toHaveLength(5);
-  const table = new RouteTable(await readRoutes(connection, organisation, 4 as MerchantId));
+  const table = new RouteTable((await readRoutes(connection, organisation, 4 as MerchantId)).routes);
   for (const { digits, currency, links } of PAYMENTS) {
     const start = digits.padEnd(digits.startsWith('3') ? 14 : 15, '0');
     const { type: cardType, bin } = new CardNumber(start + luhnDigit(start));

@@ -81,20 +81,13 @@ test('a setting without a documented default is undefined when it is not set', (
     tls,
     trustedProxies,
     otlp,
-    operator,
-    fourEyesAboveCents,
+    operatorToken,
     console: operators,
   } = readSettings({});
   expect([databaseUrl, crashAt, keyEncryption]).toEqual([undefined, undefined, { provider: 'file' }]);
-  expect([
-    tls,
-    trustedProxies,
-    otlp,
-    operator,
-    fourEyesAboveCents,
-    operators?.metricsToken,
-    operators?.publicUrl,
-  ]).toEqual(new Array(7).fill(undefined));
+  expect([tls, trustedProxies, otlp, operatorToken, operators?.metricsToken, operators?.publicUrl]).toEqual(
+    new Array(6).fill(undefined),
+  );
   expect(readSettings(ENVIRONMENTS[1]).keyEncryption).toMatchObject({ namespace: undefined });
   const without = ROWS.filter(({ byDefault }) => byDefault === undefined).map(({ name }) => name);
   expect(without).toEqual([
@@ -105,14 +98,16 @@ test('a setting without a documented default is undefined when it is not set', (
     'TOLLGATE_OIDC_ISSUER',
     'TOLLGATE_OIDC_CLIENT_ID',
     'TOLLGATE_OIDC_CLIENT_SECRET',
+    'TOLLGATE_OIDC_ACR',
+    'TOLLGATE_OIDC_AMR',
     'TOLLGATE_METRICS_TOKEN',
     'TOLLGATE_TLS_CERTIFICATE',
     'TOLLGATE_TLS_KEY',
     'TOLLGATE_TRUSTED_PROXIES',
     'TOLLGATE_OTLP_ENDPOINT',
     'TOLLGATE_OTLP_HEADERS',
-    'TOLLGATE_OPERATOR',
-    'TOLLGATE_FOUR_EYES_ABOVE',
+    'TOLLGATE_JOURNAL_ANCHOR',
+    'TOLLGATE_OPERATOR_TOKEN',
     'TOLLGATE_WEBHOOK_NETWORKS',
     'TOLLGATE_KEY_ENCRYPTION_KEY',
     'TOLLGATE_PREVIOUS_KEY_PROVIDER',

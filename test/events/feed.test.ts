@@ -12,7 +12,7 @@ const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer] });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 1`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 1`);
 });
 afterAll(() => gateway.close());
 

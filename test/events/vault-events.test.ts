@@ -1,7 +1,7 @@
 // Events of customers and tokens: written with each change, and showing what a look-up answered then.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import type { Client, Json } from '../../testkit/client.js';
 import { everyEvent, nextOf, toldOf } from '../../testkit/event-feed.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -86,7 +86,7 @@ test('names of maximum length → fit into an event', async () => {
 
 /** A user that may read transactions, and nothing of the vault. */
 async function reader(username: string): Promise<Client> {
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   try {
     const wish = { merchant: 1, allow: ['read' as const] };
     return gateway.as(await addUser(database, 'operator:test', gateway.credentialKey, username, wish));

@@ -108,7 +108,7 @@ describe('scarce capacity', () => {
       settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_IN_FLIGHT: '100' },
       acquirers: [silent],
     });
-    await gateway.sql(`UPDATE merchant SET acquirer = 'silent' WHERE id = 1`);
+    await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'silent' WHERE id = 1`);
     let refused = 0;
     const stuck = Array.from({ length: 100 }, async () => {
       const answer = await gateway.api.purchase();

@@ -17,7 +17,7 @@ const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer], settings: WEBHOOK_SETTINGS });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 2`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 2`);
 });
 afterAll(() => gateway.close());
 
@@ -175,12 +175,18 @@ describe('transactions', () => {
 
   test('in doubt, a reversal not acknowledged → counted, with the age of the oldest, until it is resolved', async () => {
     const ours = { acquirer: 'scripted' };
+    acquirer.nextAnswers(() => ({ kind: 'unknown', reason: 'unreadable' }));
+    acquirer.nextFindings(() => ({ kind: 'not_seen' }));
+    acquirer.nextReversals(() => 'no_answer');
     await gateway.api.purchase({ merchant: 2 });
-    // As a resolver leaves it, far enough ahead that none takes it meanwhile.
+    await vi.waitUntil(
+      async () =>
+        (await gateway.sql('SELECT FROM transaction WHERE reversing AND resolve_attempts = 1')).length > 0,
+      PATIENTLY,
+    );
+    // Far enough ahead that no resolver takes it meanwhile.
     const [row] = await gateway.sql<{ audit: number }>(
-      `UPDATE transaction SET status = 'unknown', gateway_status_code = -99, reversing = true, resolve_at = now() + interval '1 hour',
-         created_at = created_at - interval '10 minutes',
-         settlement_date = NULL, voidable_until = NULL, response_code = NULL, response_message = NULL, authorisation_code = NULL
+      `UPDATE transaction SET resolve_at = now() + interval '1 hour', created_at = created_at - interval '10 minutes'
        WHERE audit = (SELECT max(audit) FROM transaction WHERE merchant_id = 2) RETURNING audit`,
     );
     const seen = await seenWith((each) => each.sum('tollgate_reversals_unacknowledged', ours) === 1);

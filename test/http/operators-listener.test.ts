@@ -7,6 +7,7 @@ import { makeCertificate } from '../../testkit/certificates.js';
 import { httpsCaller } from '../../testkit/http-call.js';
 import { readScrape } from '../../testkit/scrape.js';
 
+const LOG = { warn: () => {} };
 const TOKEN = 'a-token-of-sixteen-or-more';
 const certificate = checkedCertificate(makeCertificate());
 const renewed = checkedCertificate(makeCertificate({ name: 'renewed.example' }));
@@ -17,7 +18,7 @@ describe('outside loopback', () => {
     TOLLGATE_CONSOLE_PORT: '0',
     TOLLGATE_METRICS_TOKEN: TOKEN,
   });
-  const opened = openOperators(settings, certificate);
+  const opened = openOperators(settings, certificate, LOG);
   afterAll(async () => (await opened)?.close());
   const call = httpsCaller({
     trusted: certificate.pair.certificate + renewed.pair.certificate,
@@ -84,9 +85,11 @@ describe('settings', () => {
   });
 
   test('off → no listener; default → on loopback, without TLS', async () => {
-    expect(await openOperators(readSettings({ TOLLGATE_CONSOLE_PORT: 'off' }), undefined)).toBeUndefined();
+    expect(
+      await openOperators(readSettings({ TOLLGATE_CONSOLE_PORT: 'off' }), undefined, LOG),
+    ).toBeUndefined();
     expect(readSettings({}).console).toEqual({ host: '127.0.0.1', port: 8081, metricsToken: undefined });
-    const operators = await openOperators(readSettings({ TOLLGATE_CONSOLE_PORT: '0' }), certificate);
+    const operators = await openOperators(readSettings({ TOLLGATE_CONSOLE_PORT: '0' }), certificate, LOG);
     try {
       // Before the gateway has started there is nothing to show, but somebody answers.
       expect(operators?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);

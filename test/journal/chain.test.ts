@@ -1,8 +1,8 @@
 // The chain of the journal: finds entries that were changed, removed or inserted, even if processes die.
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { JournalProblem } from '../../src/journal/checkpoints.js';
 import { journal } from '../../src/journal/journal.js';
 import { verifyJournal } from '../../src/journal/journal-tasks.js';
-import type { JournalProblem } from '../../src/journal/verification.js';
 import { Database } from '../../src/postgres/database.js';
 import { ChainedJournal } from './chained-journal.js';
 
@@ -11,7 +11,8 @@ beforeEach(async () => {
   own = await ChainedJournal.open();
 });
 
-const verify = (known?: { number: number; hash: string }) => verifyJournal(own.database, own.key, known);
+const verify = (known?: { number: number; hash: string }) =>
+  verifyJournal(own.database, own.key, known && [known]);
 const problems = async (known?: { number: number; hash: string }): Promise<readonly JournalProblem[]> =>
   (await verify(known)).problems;
 

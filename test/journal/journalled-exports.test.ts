@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
+import { tokenFor } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { dataDirectory } from '../../testkit/gateway-process.js';
 
@@ -20,7 +21,9 @@ const ada = commands(async (line) =>
     DATABASE_URL: gateway.databaseUrl,
     TOLLGATE_DATA_DIR: gateway.dataDir,
     // Nobody adds the first operator.
-    ...(line.startsWith('operator add ada') ? {} : { TOLLGATE_OPERATOR: 'ada' }),
+    ...(line.startsWith('operator add ada')
+      ? {}
+      : { TOLLGATE_OPERATOR_TOKEN: await tokenFor(gateway, 'ada') }),
   }),
 );
 

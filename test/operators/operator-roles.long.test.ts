@@ -8,24 +8,28 @@ import { isAtLeast, permit } from '../../src/operators/operator-roles.js';
 import { addOperator } from '../../src/operators/operators.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
+import type { CredentialKey } from '../../src/organisations/users/credentials.js';
 import { addUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import type { OperatorRole } from '../../src/tasks/task.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
+import { operatorToken } from '../../testkit/console.js';
 import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { dataDirectory, type Ended } from '../../testkit/gateway-process.js';
 
 let database: TestDatabase;
 let connection: Database;
 let dataDir: string;
+let key: CredentialKey;
 
 /** Merchants 1 and 2 are of organisations 1 and 2, with a user each. */
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 2 });
   dataDir = await dataDirectory();
-  const key = await credentialKeyOf(connection, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir }, 2);
+  key = await credentialKeyOf(connection, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
   for (const organisation of [1, 2]) {
     await addOrganisation(connection, 'operator:test', `Organisation ${organisation}`);
     await addMerchant(connection, 'operator:test', organisation, `Shop ${organisation}`);
@@ -43,11 +47,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-const runAs = (name: string, line: string): Promise<Ended> =>
+const runAs = async (name: string, line: string): Promise<Ended> =>
   runHere(wordsOf(line), {
     DATABASE_URL: database.url,
     TOLLGATE_DATA_DIR: dataDir,
-    TOLLGATE_OPERATOR: name,
+    TOLLGATE_OPERATOR_TOKEN: await operatorToken(connection, key, name),
   });
 const as = (name: string): Commands => commands((line) => runAs(name, line));
 
@@ -115,6 +119,8 @@ const LINES: Readonly<Record<TaskName, string>> = {
   'token delete': 'token delete 1 --organisation 1',
   'approval list': 'approval list --organisation 1',
   'approval approve': 'approval approve 1 --organisation 1',
+  'approval rules': 'approval rules',
+  'approval require': 'approval require --above AUD=1000',
   'approval refuse': 'approval refuse 1 --organisation 1',
   'clock advance': 'clock advance 1h',
   'clock reset': 'clock reset',
@@ -144,12 +150,15 @@ const LINES: Readonly<Record<TaskName, string>> = {
   'keys rotate': 'keys rotate --merchant 1',
   'keys destroy': 'keys destroy --merchant 1 --version 1',
   'keys move': 'keys move',
+  'keys seal': 'keys seal merchant/1',
   'keys verify': 'keys verify --merchant 1',
   'keys status': 'keys status',
   'cards review': 'cards review --merchant 1',
   'cards status': 'cards status --merchant 1',
   'operator add': 'operator add new --role viewer',
   'operator link': 'operator link ada',
+  'operator enable': 'operator enable ada',
+  'operator review': 'operator review',
   'operator remove': 'operator remove ada',
   'operator set': 'operator set ada --role administrator',
   'operator sessions': 'operator sessions ada',
@@ -280,7 +289,9 @@ test('a role changed in the database → nothing is permitted, since the operato
     name: '',
     text: `UPDATE operator SET role = 'administrator' WHERE name = 'vera'`,
   });
-  expect(await as('vera').refusal('merchant suspend 1')).toMatch(/^the operator vera has a broken seal/);
+  expect(await as('vera').refusal('merchant suspend 1')).toMatch(
+    /^the token of the command line is not right/,
+  );
   await connection.query({ name: '', text: `UPDATE operator SET role = 'viewer' WHERE name = 'vera'` });
 });
 

@@ -2,18 +2,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
-import { signedIn } from '../../testkit/console.js';
+import { signedIn, tokenFor } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 let gateway: TestGateway;
 let first: Commands;
 beforeAll(async () => {
   gateway = await testGateway();
-  first = commands((line) =>
+  first = commands(async (line) =>
     runHere(wordsOf(line), {
       DATABASE_URL: gateway.databaseUrl,
       TOLLGATE_DATA_DIR: gateway.dataDir,
-      TOLLGATE_OPERATOR: 'first',
+      TOLLGATE_OPERATOR_TOKEN: await tokenFor(gateway, 'first'),
     }),
   );
 });
@@ -24,6 +24,7 @@ test('operator sessions â†’ where an operator is signed in; operator sign-out â†
   expect(await first.json('operator sessions ada')).toEqual([
     {
       id: expect.stringMatching(/^[\w-]{36}$/),
+      stage: 'signed_in',
       method: 'passkey',
       address: '127.0.0.1',
       agent: 'test',

@@ -41,8 +41,8 @@ describe('a link', () => {
         const link = await desk.add('late');
         const key = gateway.credentialKey;
         const until = Date.now() - 1_000;
-        const [row] = await gateway.sql<{ link_tag: Buffer; version: number }>(
-          `SELECT link_tag, version FROM operator WHERE name = 'late'`,
+        const [row] = await gateway.sql<{ link_tag: Buffer; version: number; enabled: number }>(
+          `SELECT link_tag, version, round(extract(epoch FROM enabled_at) * 1000)::float8 AS enabled FROM operator WHERE name = 'late'`,
         );
         const sealed = {
           name: 'late',
@@ -53,10 +53,13 @@ describe('a link', () => {
           version: row?.version as number,
           removed: false,
           isDemo: false,
+          history: [],
           password: null,
           totp: null,
           passkeys: [],
           providerSubject: null,
+          formerPasswords: [],
+          enabledMs: row?.enabled as number,
         } as const;
         await gateway.sql(
           `UPDATE operator SET link_until = to_timestamp($1::float8 / 1000), seal = $2 WHERE name = 'late'`,

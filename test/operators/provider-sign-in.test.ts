@@ -9,6 +9,8 @@ import { type SignInDesk, signInDesk } from '../../testkit/sign-in-desk.js';
 interface Account {
   email: string;
   email_verified: boolean;
+  acr?: string;
+  amr?: string[];
 }
 
 /** By what they are called at the provider. */
@@ -17,9 +19,13 @@ const ACCOUNTS: Record<string, Account> = {
   'subject-2': { email: 'ada@example.com', email_verified: true },
   'subject-3': { email: 'grace@example.com', email_verified: false },
   'subject-4': { email: 'nobody@example.com', email_verified: true },
+  'subject-5': { email: 'heidi@example.com', email_verified: true, acr: 'silver', amr: ['pwd', 'mfa'] },
 };
 const SECRET = 'a secret of the client';
 let gateway: TestGateway;
+/** Wants more of the provider. */
+let strict: TestGateway;
+let strictUrl: string;
 let desk: SignInDesk;
 let server: Server;
 beforeAll(async () => {
@@ -27,31 +33,45 @@ beforeAll(async () => {
   server = createServer((request, response) => void provider?.callback()(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
-  gateway = await testGateway({
-    settings: { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'console', OIDC_CLIENT_SECRET: SECRET },
+  const settings = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'console', OIDC_CLIENT_SECRET: SECRET };
+  gateway = await testGateway({ settings });
+  strict = await testGateway({
+    shareWith: gateway,
+    settings: { ...settings, OIDC_ACR: 'gold, silver', OIDC_AMR: 'mfa' },
   });
+  strictUrl = strict.operatorsUrl.replace('127.0.0.1', 'localhost');
   desk = await signInDesk(gateway);
   provider = new Provider(issuer, {
     clients: [
       {
         client_id: 'console',
         client_secret: SECRET,
-        redirect_uris: [`${desk.url}/console/api/sign-in/provider/callback`],
+        redirect_uris: [desk.url, strictUrl].map((url) => `${url}/console/api/sign-in/provider/callback`),
         grant_types: ['authorization_code'],
         response_types: ['code'],
       },
     ],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: [] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['acr', 'amr'] },
     conformIdTokenClaims: false,
     pkce: { required: () => true },
     cookies: { keys: ['a key of the test'] },
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, ...(ACCOUNTS[id] as Account) }) }),
   });
+  // The provider’s forms know no classes or methods: the account of the test has them.
+  for (const claim of ['acr', 'amr'] as const)
+    Object.defineProperty(provider.AuthorizationCode.prototype, claim, {
+      get(this: { accountId: string }) {
+        return ACCOUNTS[this.accountId]?.[claim];
+      },
+      set: () => {},
+    });
   await desk.add('ada@example.com');
   await desk.add('grace@example.com');
+  await desk.add('heidi@example.com');
 });
 afterAll(async () => {
   await desk.close();
+  await strict.close();
   await gateway.close();
   await new Promise((resolve) => server.close(resolve));
 });
@@ -93,7 +113,7 @@ function browser() {
           const sent = await call(new URL(action, url).href, { ...typed, ...Object.fromEntries(hidden) });
           url = new URL(sent.headers.get('location') ?? '', url).href;
         } else url = new URL(location, url).href;
-        if (url.startsWith(`${desk.url}/console/api/sign-in/provider/callback`)) return url;
+        if (url.startsWith(`${new URL(from).origin}/console/api/sign-in/provider/callback`)) return url;
       }
       throw new Error('the provider sends nobody back');
     },
@@ -102,7 +122,7 @@ function browser() {
       const response = await call(url);
       return /content="0;url=([^"]+)"/.exec(await response.text())?.[1];
     },
-    session: async () => (await call(`${desk.url}/console/api/session`)).json(),
+    session: async (at = desk.url) => (await call(`${at}/console/api/session`)).json(),
   };
 }
 
@@ -134,6 +154,7 @@ test.each([
   ['another person under the address of one who is known', 'subject-2'],
   ['an address that the provider does not vouch for', 'subject-3'],
   ['nobody who is an operator', 'subject-4'],
+  // catches(provider: an address that is not verified names nobody)
 ])('%s → refused, and no operator is made or changed', async (_, subject) => {
   const operators = () => gateway.sql(`SELECT name, seal FROM operator ORDER BY name`);
   const before = await operators();
@@ -164,4 +185,40 @@ test('proving identity again → the provider asks again; another person proves 
   expect(await ada.session()).toMatchObject({ operator: 'ada@example.com', recent: false });
   expect(await ada.goTo(await ada.identify(prove, 'subject-1'))).toBe('/');
   expect(await ada.session()).toMatchObject({ recent: true });
+});
+
+const refusals = () =>
+  gateway
+    .logged()
+    .split('\n')
+    .concat(strict.logged().split('\n'))
+    .filter((line) => line.includes('was not enough to sign in'))
+    .map((line) => JSON.parse(line).because as string);
+
+test('an address that is not verified → a line in the log says so', () => {
+  expect(refusals()).toEqual(['the address in email is not verified (email_verified)']);
+});
+
+// catches(provider: nobody signs in less strongly than wanted)
+test('less than acr and amr want → refused, and the log says what was missing; enough → signed in', async () => {
+  const start = `${strictUrl}/console/api/sign-in/provider`;
+  const heidi = browser();
+  const came = async (account: Partial<Account>) => {
+    ACCOUNTS['subject-5'] = { email: 'heidi@example.com', email_verified: true, ...account };
+    return heidi.goTo(await heidi.identify(start, 'subject-5'));
+  };
+  const before = refusals().length;
+  expect(await came({})).toBe('/sign-in?refused=provider');
+  expect(await came({ acr: 'bronze', amr: ['mfa'] })).toBe('/sign-in?refused=provider');
+  expect(await came({ acr: 'silver', amr: ['pwd'] })).toBe('/sign-in?refused=provider');
+  expect(await came({ acr: 'gold' })).toBe('/sign-in?refused=provider');
+  expect(await heidi.session(strictUrl)).toMatchObject({ error_code: 'not_signed_in' });
+  expect(refusals().slice(before)).toEqual([
+    'acr is absent, and TOLLGATE_OIDC_ACR wants gold or silver',
+    'acr is "bronze", and TOLLGATE_OIDC_ACR wants gold or silver',
+    'amr is ["pwd"], and TOLLGATE_OIDC_AMR wants mfa',
+    'amr is absent, and TOLLGATE_OIDC_AMR wants mfa',
+  ]);
+  expect(await came({ acr: 'silver', amr: ['pwd', 'mfa'] })).toBe('/');
+  expect(await heidi.session(strictUrl)).toMatchObject({ operator: 'heidi@example.com', method: 'provider' });
 });

@@ -2,7 +2,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { removeOperator, setOperator } from '../../src/operators/operators.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { COOKIE_NAME, consoleClient, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
@@ -10,7 +11,7 @@ let gateway: TestGateway;
 let database: Database;
 beforeAll(async () => {
   gateway = await testGateway();
-  database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  database = operatorsDatabase(gateway);
 });
 afterAll(async () => {
   await database.close();
@@ -75,14 +76,14 @@ describe('a session ends', () => {
     expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
   });
 
-  test('half an hour after its last request', async () => {
+  test('a quarter of an hour after its last request', async () => {
     const operator = await signedIn(gateway);
     const leftAlone = (minutes: number) =>
       gateway.sql(
         `UPDATE operator_session SET seen_at = now() - $2 * interval '1 minute' WHERE operator = $1`,
         [operator.name, minutes],
       );
-    await leftAlone(29);
+    await leftAlone(14);
     // What the page asks by itself keeps nobody signed in; what somebody does, does.
     expect((await operator.get('/session', { 'tollgate-background': '1' })).status).toBe(200);
     const seen = () =>
@@ -93,7 +94,7 @@ describe('a session ends', () => {
     expect(await seen()).toEqual([{ lately: false }]);
     expect((await operator.get('/session')).status).toBe(200);
     expect(await seen()).toEqual([{ lately: true }]);
-    await leftAlone(31);
+    await leftAlone(16);
     expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
   });
 
@@ -126,6 +127,16 @@ test('an operator changed in the database → 401', async () => {
   const viewer = await signedIn(gateway, { role: 'viewer' });
   await gateway.sql(`UPDATE operator SET role = 'administrator' WHERE name = $1`, [viewer.name]);
   expect(await viewer.get('/session')).toMatchObject(NOT_SIGNED_IN);
+});
+
+test('a shorter time without activity, by the settings → ends earlier; the list has only those that go on', async () => {
+  const strict = await testGateway({ shareWith: gateway, settings: { CONSOLE_IDLE_MINUTES: '5' } });
+  const operator = await signedIn(gateway);
+  const there = consoleClient(strict.operatorsUrl, operator.cookie);
+  const left = `UPDATE operator_session SET seen_at = now() - interval '6 minutes' WHERE operator = $1`;
+  await gateway.sql(left, [operator.name]);
+  expect(await there.get('/session')).toMatchObject(NOT_SIGNED_IN);
+  expect((await operator.get('/session')).status).toBe(200);
 });
 
 test('a session of another gateway on the same database → valid', async () => {

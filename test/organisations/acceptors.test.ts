@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OperatorRole } from '../../src/tasks/task.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
-import { type ConsoleClient, signedIn } from '../../testkit/console.js';
+import { type ConsoleClient, signedIn, tokenFor } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 /** Of organisation 2. */
@@ -27,11 +27,11 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const as = (name: string): Commands =>
-  commands((line) =>
+  commands(async (line) =>
     runHere(wordsOf(line), {
       DATABASE_URL: gateway.databaseUrl,
       TOLLGATE_DATA_DIR: gateway.dataDir,
-      TOLLGATE_OPERATOR: name,
+      TOLLGATE_OPERATOR_TOKEN: await tokenFor(gateway, name),
     }),
   );
 

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Callers } from '../../src/organisations/users/callers.js';
 import { addUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Answer, client } from '../../testkit/client.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -113,7 +114,7 @@ describe('many wrong secrets', () => {
   const ofOwner = (secret: string) => gateway.as({ username: gateway.owner.username, password: secret });
 
   test('→ all 401; the owner is served meanwhile, even with a secret used for the first time', async () => {
-    const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    const database = operatorsDatabase(gateway);
     const fresh = await addUser(database, 'operator:test', gateway.credentialKey, 'fresh', { merchant: 1 });
     await database.close();
     const guesses = Array.from({ length: 60 }, (_, at) => ofOwner(`guess ${at}`).search('x'));
@@ -128,9 +129,10 @@ describe('many wrong secrets', () => {
   });
 
   test('→ only the digest of the user is read, and known users stay known', async () => {
-    const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    const database = operatorsDatabase(gateway);
     const statements: string[] = [];
     const counting = {
+      origin: database,
       query: (...query: Parameters<Database['query']>) => {
         statements.push(query[0].name);
         return database.query(...query);
@@ -279,4 +281,26 @@ describe('transactions of merchants that the user may not use', () => {
     expect(mine.status).toBe(200);
     expect(mine.body.transaction.reference).not.toBe('theirs');
   });
+});
+
+test('a user that calls → the day of its last use is stored once, by the login that serves; one that only tries has none', async () => {
+  const database = operatorsDatabase(gateway);
+  const callers = new Callers(database, gateway.credentialKey, SILENT);
+  const { username, password } = gateway.colleague;
+  const shown = { username, secret: password, certificate: undefined };
+  const used = () =>
+    gateway.sql(`SELECT username, used_on::text AS day FROM gateway_user WHERE used_on IS NOT NULL`);
+  await gateway.sql(`UPDATE gateway_user SET used_on = NULL`);
+  await callers.authenticate('wrong', { ...shown, secret: 'wrong' });
+  await callers.storeUse(database);
+  expect(await used()).toEqual([]);
+  await callers.authenticate('right', shown);
+  await database.query({ name: '', text: 'SET ROLE tollgate_application' });
+  await callers.storeUse(database);
+  const today = new Date().toISOString().slice(0, 10);
+  expect(await used()).toEqual([{ username, day: today }]);
+  await gateway.sql(`UPDATE gateway_user SET used_on = NULL`);
+  await callers.storeUse(database);
+  expect(await used()).toEqual([]);
+  await database.close();
 });

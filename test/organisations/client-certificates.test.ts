@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Callers } from '../../src/organisations/users/callers.js';
 import { addUser, limitUser, revokeUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import {
   type CertificateOptions,
   daysFromNow,
@@ -32,7 +33,7 @@ let database: Database;
 let bound: Credentials;
 beforeAll(async () => {
   gateway = await testGateway({ settings: { TLS_CERTIFICATE: certificate, TLS_KEY: key } });
-  database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  database = operatorsDatabase(gateway);
   bound = await addUser(database, 'operator:test', gateway.credentialKey, 'bound', {
     merchant: 1,
     clientCertificates: [fingerprintOf(ours)],

@@ -1,7 +1,8 @@
 // Changes by the operator: users, secrets and merchants that are changed while the gateway runs.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addUser, grantMerchant, revokeUser, rotateSecret } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Answer, client } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
@@ -22,7 +23,7 @@ function seen({ status, headers, text }: Answer): string {
 describe('changes by the operator take effect while the gateway runs', () => {
   let database: Database;
   beforeAll(() => {
-    database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    database = operatorsDatabase(gateway);
   });
   afterAll(() => database.close());
 

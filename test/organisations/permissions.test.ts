@@ -11,7 +11,8 @@ import {
   type UserWithSecret,
   ungrantMerchant,
 } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import type { Answer, Client } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ANY_BODY } from '../../testkit/requests.js';
@@ -23,7 +24,7 @@ let gateway: TestGateway;
 let database: Database;
 beforeAll(async () => {
   gateway = await testGateway({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
-  database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  database = operatorsDatabase(gateway);
 });
 afterAll(async () => {
   await database.close();

@@ -13,8 +13,9 @@ import { addMerchant, type NewMerchant } from '../../src/organisations/merchants
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import { type RouteWish, setRoute } from '../../src/organisations/routing/route-tasks.js';
 import { addUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import { FileKeys } from '../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import type { Answer, Client, PaymentChange } from '../../testkit/client.js';
 import type { Credentials, TestGateway } from '../../testkit/gateway.js';
 import { AS2805 } from '../../testkit/iso8583-host/dialects.js';
@@ -41,7 +42,7 @@ export class RoutedShops {
   #count = 0;
 
   constructor(private readonly gateway: TestGateway) {
-    this.database = new Database(gateway.databaseUrl, { maxConnections: 2 });
+    this.database = operatorsDatabase(gateway, 2);
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,8 @@ import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import type { CredentialKey } from '../../src/organisations/users/credentials.js';
 import { addUser, listUsers } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -17,8 +18,8 @@ let dataDir: string;
 let key: CredentialKey;
 beforeAll(async () => {
   database = await testDatabase();
-  connection = new Database(database.url, { maxConnections: 2 });
   dataDir = await dataDirectory();
+  connection = operatorsDatabase({ databaseUrl: database.url, dataDir }, 2);
   key = await credentialKeyOf(connection, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
 });
 afterAll(async () => {
@@ -52,6 +53,7 @@ test('user add → prints its name, its secret and its permissions; list → the
     expires: null,
     previous_secret_until: null,
     client_certificates: [],
+    last_used: null,
     revoked: false,
     sealed: true,
   };
@@ -61,7 +63,7 @@ test('user add → prints its name, its secret and its permissions; list → the
   expect(await json('user list')).toContainEqual(added);
   const table = await text('user list');
   expect(table).toMatch(
-    /^username +organisation +merchant +grants +allow +from_addresses +expires +previous_secret_until +client_certificates +revoked +sealed\n/,
+    /^username +organisation +merchant +grants +allow +from_addresses +expires +previous_secret_until +client_certificates +last_used +revoked +sealed\n/,
   );
   expect(table).toMatch(
     new RegExp(

@@ -5,12 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addUser } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
 import { showSettlement } from '../../src/settlement/settlement-tasks.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Client, paymentBody, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
+import { storedAs } from '../../testkit/sealed-transactions.js';
 import { openDay } from '../../testkit/settlement-days.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
@@ -26,11 +27,11 @@ let banked: number;
 
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [link] });
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   const add = async () =>
     (await addMerchant(database, 'operator:test', 1, 'Live', { live: true, vault: true })).id;
   [bare, carded, banked] = [await add(), await add(), await add()];
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = $1`, [carded]);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = $1`, [carded]);
   await setDirectEntry(database, 'operator:test', banked, REAL_BANK);
   api = gateway.as(
     await addUser(database, 'operator:test', gateway.credentialKey, 'live', {
@@ -104,7 +105,7 @@ describe('a live merchant with a live link', () => {
   // catches(link: live merchants by live links only)
   test('a target that went over the simulator, against the rules → the refund is not sent, and the response says so', async () => {
     const { audit } = (await api.purchase({ merchant: carded, amount: 100 })).body;
-    await gateway.sql(`UPDATE transaction SET acquirer = 'simulator' WHERE audit = $1`, [audit]);
+    await storedAs(gateway, `acquirer = 'simulator'`, `audit = ${audit}`);
     const ledger = await gateway.ledger();
     const { body } = await api.refund(audit, 40, { merchant: carded });
     expect(body.status).toMatchObject({ gateway_status_code: 1, transaction_status_code: 'error' });
@@ -131,7 +132,7 @@ describe('a settlement day with transactions of both modes', () => {
     async (mode, merchants, acquirer) => {
       const day = await openDay(gateway);
       for (const merchant of [1, 3, carded]) await api.purchase({ merchant, amount: 700 });
-      const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+      const database = operatorsDatabase(gateway);
       const path = join(gateway.dataDir, `${mode}.csv`);
       const { net } = await showSettlement(database, 'operator:test', {
         date: day,
@@ -173,7 +174,7 @@ describe('a test merchant', () => {
 
   // catches(link: live merchants by live links only)
   test('its acquirer is a live link → 422 no_acquirer, and nothing is sent', async () => {
-    await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 3`);
+    await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 3`);
     const asked = link.requests.length;
     // Read again by a user without a cached entry.
     const { code } = await gateway.as(gateway.owner).purchase({ merchant: 3 });

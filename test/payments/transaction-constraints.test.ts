@@ -126,6 +126,12 @@ test.each([
   ['more audits than the interface can name', 'UPDATE organisation SET next_audit = 2147483649', CHECKED],
   // catches(schema: the clock set back)
   ['the clock set back', 'UPDATE gateway SET advanced_ms = -1', CHECKED],
+  [
+    // catches(schema: a counter of STANs is not set back)
+    'a counter of STANs is set back',
+    `INSERT INTO stan_counter (terminal, leased) VALUES ('T9', 5); UPDATE stan_counter SET leased = 4 WHERE terminal = 'T9'`,
+    CHECKED,
+  ],
   // catches(schema: a grant across organisations)
   ['a grant across organisations', `INSERT INTO user_grant VALUES (2, 'owner', 4)`, '23503'],
   // catches(schema: a grant of a merchant of another organisation)

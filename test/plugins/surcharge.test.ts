@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeSurcharges, setSurcharges } from '../../src/organisations/surcharges.js';
 import type { SurchargeRule } from '../../src/plugins/surcharge.js';
-import { Database } from '../../src/postgres/database.js';
 import { sydneyDate } from '../../src/values/time.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 async function setRules(rules: SurchargeRule[], merchant = 2): Promise<void> {
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   await removeSurcharges(database, 'operator:test', merchant);
   if (rules.length > 0) await setSurcharges(database, 'operator:test', merchant, rules);
   await database.close();
@@ -179,7 +179,7 @@ test('completion after the percentage was raised, or the rules were removed → 
 
 test('after the last day of a rule → no surcharge', async () => {
   const dated = await testGateway();
-  const database = new Database(dated.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(dated);
   const today = sydneyDate(Date.now());
   await setSurcharges(database, 'operator:test', 1, [{ scope: 'default', thousandths: 1_500, until: today }]);
   await database.close();

@@ -154,7 +154,7 @@ const WRONGS: [string, string, string, string, Json][] = [
     `UPDATE schema_migration SET version = version + 9000`,
     `UPDATE schema_migration SET version = version - 9000`,
     'schema',
-    { result: 'failed', found: expect.stringContaining('schema version 9046') },
+    { result: 'failed', found: expect.stringMatching(/schema version 90\d\d/) },
   ],
   // Last: a gateway may chain it before it is removed, and then it is missing.
   [

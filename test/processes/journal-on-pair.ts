@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
 import { ChainKey } from '../../src/journal/blocks.js';
 import { JournalChain } from '../../src/journal/chain.js';
+import type { KnownBlock } from '../../src/journal/checkpoints.js';
 import { EntrySigner, setSigner } from '../../src/journal/entry-signer.js';
 import { journal } from '../../src/journal/journal.js';
 import { verifyJournal } from '../../src/journal/journal-tasks.js';
-import type { KnownBlock } from '../../src/journal/verification.js';
 import { Database } from '../../src/postgres/database.js';
 import { eventually } from '../../testkit/gateway-process.js';
 import type { Pair } from '../../testkit/pair.js';
@@ -88,7 +88,7 @@ export async function synchronousFailover(pair: Pair, promote: () => Promise<voi
   const { rows } = await database.query<{ detail: string }>({ name: '', text: 'SELECT detail FROM journal' });
   const stored = new Set(rows.map(({ detail }) => detail));
   expect([...acknowledged].filter((detail) => !stored.has(detail))).toEqual([]);
-  expect(await verifyJournal(database, key, known)).toMatchObject({ unchained: 0, problems: [] });
+  expect(await verifyJournal(database, key, [known])).toMatchObject({ unchained: 0, problems: [] });
   expect(cuts).toEqual([]);
 }
 
@@ -114,7 +114,7 @@ export async function asynchronousFailover(pair: Pair, promote: () => Promise<vo
   await promote();
 
   const verify = (block: KnownBlock) =>
-    eventually(() => verifyJournal(database, key, block).catch(() => undefined));
+    eventually(() => verifyJournal(database, key, [block]).catch(() => undefined));
   expect(await verify(kept)).toMatchObject({ entries: 1, problems: [] });
   const LOST = 'the database was promoted or restored since then, and has lost what came last';
   expect((await verify(known)).problems).toEqual([

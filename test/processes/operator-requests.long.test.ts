@@ -6,8 +6,8 @@ import { addOperator, removeOperator } from '../../src/operators/operators.js';
 import type { CredentialKey } from '../../src/organisations/users/credentials.js';
 import type { Point } from '../../src/payments/pipeline/create.js';
 import { requestOperation } from '../../src/payments/requests/operator-requests.js';
-import { Database } from '../../src/postgres/database.js';
-import { credentialKeyOf } from '../../testkit/cast.js';
+import type { Database } from '../../src/postgres/database.js';
+import { credentialKeyOf, operatorsDatabase } from '../../testkit/cast.js';
 import type { Client } from '../../testkit/client.js';
 import { type Installation, type InstalledGateway, installation } from '../../testkit/cloned-installation.js';
 import { runHere } from '../../testkit/command-here.js';
@@ -87,13 +87,13 @@ describe('no available gateway', () => {
   });
 
   async function within<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
-    const database = new Database(shared.databaseUrl, { maxConnections: 2 });
+    const database = operatorsDatabase(shared, 2);
     return work(database).finally(() => database.close());
   }
 
   /** Stored, and nobody waits for it. */
   const pending = async (operator: string, audit: number): Promise<number> => {
-    const means = { key, fourEyesAboveCents: undefined, patienceMs: 0 };
+    const means = { key, patienceMs: 0 };
     const wish = { operation: 'refund', organisation: 1, audit, reason: 'x', key: randomUUID() } as const;
     const made = await within((database) => requestOperation(database, operator, means, wish));
     expect(made.state).toBe('ready');

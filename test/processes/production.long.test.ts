@@ -37,6 +37,7 @@ afterAll(async () => {
 async function refused(change: Environment, userId = 1_000): Promise<string[]> {
   const settings = readSettings({
     TOLLGATE_ENVIRONMENT: 'production',
+    TOLLGATE_JOURNAL_ANCHOR: 'syslog',
     DATABASE_URL: plain,
     TOLLGATE_KEY_ENCRYPTION_KEY: KEY,
     ...change,
@@ -79,7 +80,13 @@ test.each<[string, Environment, RegExp]>([
     { DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway' },
     /^DATABASE_URL: the database cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\)$/,
   ],
+  [
+    'sessions of operators that last half an hour without activity',
+    { TOLLGATE_CONSOLE_IDLE_MINUTES: '30' },
+    /^TOLLGATE_CONSOLE_IDLE_MINUTES: .*; set it to 15 or less$/,
+  ],
   // catches(production: no listener outside loopback without TLS)
+  // catches(production: no session of an operator goes on for long without activity)
 ])('%s → one line that says what to do', async (_, change, line) => {
   expect(await refused(change)).toEqual([expect.stringMatching(line)]);
 });
@@ -87,6 +94,7 @@ test.each<[string, Environment, RegExp]>([
 test('a database that is away, nothing else wrong → serve may wait for it; something wrong → it does not', async () => {
   const away = {
     TOLLGATE_ENVIRONMENT: 'production',
+    TOLLGATE_JOURNAL_ANCHOR: 'syslog',
     DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway',
     TOLLGATE_KEY_ENCRYPTION_KEY: KEY,
   };
@@ -145,6 +153,35 @@ test('a superuser’s login → one line that says what to do', async () => {
   expect(lines).toEqual([expect.stringMatching(`^DATABASE_URL: ${login} is a superuser; make a role `)]);
 });
 
+// catches(production: no login that serves or operates owns the tables)
+test('a login that owns the tables → refused for serving and for operating, allowed for migrating', async () => {
+  const own = await testDatabase();
+  const asPlain = Object.assign(new URL(plain), { pathname: new URL(own.url).pathname }).href;
+  const serving = `${login}_serving`;
+  await administer(own.url, `CREATE ROLE ${serving} LOGIN PASSWORD 'plain'`);
+  await administer(own.url, `GRANT pg_read_all_data TO ${serving}`);
+  const asServing = Object.assign(new URL(asPlain), { username: serving }).href;
+  const inDatabase = new Database(own.url, { maxConnections: 1 });
+  await inDatabase.query({ name: '', text: `ALTER TABLE merchant OWNER TO ${login}` });
+
+  const owns = (setting: string, role: string) =>
+    expect.stringMatching(
+      new RegExp(
+        `^${setting}: ${login} owns the tables, .* whose only role is ${role}, and TOLLGATE_MIGRATING_`,
+      ),
+    );
+  expect(await refused({ DATABASE_URL: asPlain })).toEqual([owns('DATABASE_URL', 'tollgate_application')]);
+  const separate = { DATABASE_URL: asServing, TOLLGATE_MIGRATING_DATABASE_URL: asPlain };
+  // Without a login of their own, operators work as the owner.
+  expect(await refused(separate)).toEqual([owns('TOLLGATE_OPERATING_DATABASE_URL', 'tollgate_operator')]);
+  expect(await refused({ ...separate, TOLLGATE_OPERATING_DATABASE_URL: asServing })).toEqual([]);
+
+  await inDatabase.query({ name: '', text: `ALTER TABLE merchant OWNER TO CURRENT_USER` });
+  await inDatabase.close();
+  await own.drop();
+  await administer(database.url, `DROP ROLE ${serving}`);
+});
+
 test('a database with the demo’s user → refused until the user is revoked', async () => {
   const own = await testDatabase();
   const ours = new Database(own.url, { maxConnections: 1 });
@@ -165,6 +202,7 @@ test('serve with all of these → exit code 1, a line for each, and nothing is c
   const dataDir = join(folder, 'production');
   const { code, stdout, stderr } = await run(['serve'], {
     TOLLGATE_ENVIRONMENT: 'production',
+    TOLLGATE_JOURNAL_ANCHOR: 'syslog',
     TOLLGATE_DATA_DIR: dataDir,
     TOLLGATE_HOST: '0.0.0.0',
     TOLLGATE_PORT: '0',

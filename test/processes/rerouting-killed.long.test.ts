@@ -3,8 +3,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { addAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { setMerchant } from '../../src/organisations/merchants.js';
 import { setRoute } from '../../src/organisations/routing/route-tasks.js';
-import { Database } from '../../src/postgres/database.js';
 import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Installation, installation, outcomeOf } from '../../testkit/cloned-installation.js';
 import { dataDirectory } from '../../testkit/gateway-process.js';
 import { AS2805 } from '../../testkit/iso8583-host/dialects.js';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   down = await Host.open({ dialect: AS2805, ledgerPath: `${folder}/down` });
   up = await Host.open({ dialect: AS2805, ledgerPath: `${folder}/up` });
   await down.stopListening();
-  const database = new Database(shared.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(shared);
   const provider = new EnvironmentKeys(Buffer.alloc(32, 1).toString('base64'));
   for (const [name, { port }] of Object.entries({ down, up }))
     await addAcquirer(database, OPERATOR, provider, { name, address: `127.0.0.1:${port}`, test: true });

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addUser, type UserWithSecret } from '../../src/organisations/users/users.js';
-import { Database } from '../../src/postgres/database.js';
 import { mistakesInBothSchemes } from '../../testkit/accessibility.js';
 import {
   inBrowser,
@@ -14,6 +13,7 @@ import {
   startBrowser,
   WHY_NO_BROWSER,
 } from '../../testkit/browser.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), () => {
@@ -27,7 +27,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
   beforeAll(async () => {
     [gateway, browser] = await Promise.all([testGateway(), startBrowser()]);
     withScripts = await openPage(await newPerson(browser));
-    const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    const database = operatorsDatabase(gateway);
     live = (await addMerchant(database, 'operator:test', 1, 'Live', { live: true })).id;
     user = await addUser(database, 'operator:test', gateway.credentialKey, 'both', {
       merchant: 1,

@@ -27,7 +27,7 @@ beforeAll(async () => {
       RESOLVER_LONGEST_PAUSE_MS: '1000000',
     },
   });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
 

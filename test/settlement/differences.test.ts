@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
-import { type ConsoleClient, signedIn } from '../../testkit/console.js';
+import { type ConsoleClient, signedIn, tokenFor } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { locker, waitingForLocks } from '../../testkit/locks.js';
 import { openDay } from '../../testkit/settlement-days.js';
@@ -18,11 +18,11 @@ let day: string;
 let sold: string;
 let declined: string;
 
-const tollgate = (line: string) =>
+const tollgate = async (line: string) =>
   runHere(wordsOf(line), {
     DATABASE_URL: gateway.databaseUrl,
     TOLLGATE_DATA_DIR: gateway.dataDir,
-    TOLLGATE_OPERATOR: operator,
+    TOLLGATE_OPERATOR_TOKEN: await tokenFor(gateway, operator),
   });
 let operator = '';
 const { json, text, refusal } = commands(tollgate);

@@ -1,9 +1,12 @@
 // What a settlement day comes to: which transactions count, where, and for whom.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { takeReturns } from '../../src/directdebit/returns.js';
-import { Database } from '../../src/postgres/database.js';
+import { STORED_OUTCOME } from '../../src/payments/pipeline/record.sql.js';
+import type { StoredOutcome } from '../../src/payments/transaction.js';
 import type { Audit, OrganisationId } from '../../src/values/ids.js';
+import { DataKeys } from '../../src/vault/keys/keys.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { operatorOf } from '../../testkit/sealed-rows.js';
 import {
   gatewayNow,
   inShort,
@@ -131,16 +134,20 @@ test('direct debits → on the day they clear; returned before that → not coun
 
   await untilClosed(gateway, clearingDay);
   const closedDay = await settlementOf(api, clearingDay);
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const { database, provider, close } = await operatorOf(gateway);
+  const { rows } = await database.query<{ stored: StoredOutcome }>(STORED_OUTCOME, [1, debit]);
   const returned = {
     organisationId: 1 as OrganisationId,
     audit: debit as Audit,
     code: 6,
     transactionType: 'purchase',
+    stored: (rows[0] as { stored: StoredOutcome }).stored,
   };
+  const keys = new DataKeys(database, provider);
   const today = await openDay(gateway);
-  await takeReturns(database, [returned], { actor: 'operator:test', nowMs: await gatewayNow(gateway) });
-  await database.close();
+  const options = { actor: 'operator:test', nowMs: await gatewayNow(gateway) };
+  await takeReturns(database, keys, [returned], options);
+  await close();
   expect(await bankOf(today)).toEqual(['bankaccount return 1 -5000']);
   expect(await settlementOf(api, clearingDay)).toEqual(closedDay);
   expect(closedDay.closed).toBe(true);

@@ -9,8 +9,8 @@ import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway();
-  await gateway.sql('UPDATE merchant SET preauthorisation_days = 2 WHERE id = 2');
-  await gateway.sql('UPDATE merchant SET preauthorisation_days = 1 WHERE id = 3');
+  await gateway.sqlSealed('UPDATE merchant SET preauthorisation_days = 2 WHERE id = 2');
+  await gateway.sqlSealed('UPDATE merchant SET preauthorisation_days = 1 WHERE id = 3');
 });
 afterAll(() => gateway.close());
 

@@ -10,9 +10,10 @@ import { setSurcharges, showSurcharges } from '../../src/organisations/surcharge
 import type { CredentialKey } from '../../src/organisations/users/credentials.js';
 import { addUser, grantMerchant, revokeUser, rotateSecret } from '../../src/organisations/users/users.js';
 import type { SurchargeRule, SurchargeScope } from '../../src/plugins/surcharge.js';
-import { Database } from '../../src/postgres/database.js';
+import type { Database } from '../../src/postgres/database.js';
 import { Refusal } from '../../src/values/refusal.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
 import { addCast, credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { dataDirectory } from '../../testkit/gateway-process.js';
 
@@ -25,9 +26,10 @@ let key: CredentialKey;
 
 beforeAll(async () => {
   own = await testDatabase();
-  const settings = readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });
+  const dataDir = await dataDirectory();
+  const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
   await addCast(own.url, settings);
-  database = new Database(own.url, { maxConnections: 1 });
+  database = operatorsDatabase({ databaseUrl: own.url, dataDir });
   key = await credentialKeyOf(database, settings);
 });
 afterAll(async () => {

@@ -68,7 +68,8 @@ async function expectUnusable({ id, virtualPan }: NewToken): Promise<void> {
 }
 
 async function problems(): Promise<Record<string, string>> {
-  const { problems: found } = await verifySeals(operator.database, 'operator:test', operator.provider);
+  const { database, provider } = operator;
+  const { problems: found } = await verifySeals(database, 'operator:test', provider, gateway.credentialKey);
   return Object.fromEntries(found.map(({ where, problem }) => [where, problem]));
 }
 

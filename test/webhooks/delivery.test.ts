@@ -183,10 +183,10 @@ test('many events about one subject → one at a time, in the order of their ver
 });
 
 // catches(webhooks: what is signed for one receiver is not sent to another)
-test('an endpoint gets another address in the database → nothing is sent there, and it is journalled', async () => {
+test('an endpoint gets another address that is sealed as well → its secrets do not sign for it, and it is journalled', async () => {
   const { id, receiver: shop } = await endpoint();
   const elsewhere = await receiver();
-  await gateway.sql('UPDATE webhook_endpoint SET url = $1 WHERE id = $2', [elsewhere.url, id]);
+  await gateway.sqlSealed('UPDATE webhook_endpoint SET url = $1 WHERE id = $2', [elsewhere.url, id]);
   await gateway.api.purchase();
   const broken = () =>
     gateway.sql(
@@ -195,7 +195,10 @@ test('an endpoint gets another address in the database → nothing is sent there
   await until(async () => (await broken()).length === 1);
   expect([elsewhere.received, shop.received]).toEqual([[], []]);
   // Once corrected, it continues where it stopped.
-  await gateway.sql('UPDATE webhook_endpoint SET url = $1, wake_at = now() WHERE id = $2', [shop.url, id]);
+  await gateway.sqlSealed('UPDATE webhook_endpoint SET url = $1, wake_at = now() WHERE id = $2', [
+    shop.url,
+    id,
+  ]);
   await until(() => shop.received.length === 1);
   expect(elsewhere.received).toEqual([]);
 });

@@ -15,11 +15,15 @@ export function whenSignedOut(listener: () => void): void {
 
 export function addressOf(path: string, params: PathValues = {}, query: QueryValues = {}): string {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  return `${ROOT}${withQuery(filled, query)}`;
+}
+
+export function withQuery(path: string, query: QueryValues): string {
   const given = Object.entries(query).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',
   );
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return `${ROOT}${filled}${search === '' ? '' : `?${search}`}`;
+  return search === '' ? path : `${path}?${search}`;
 }
 
 export interface Place {

@@ -46,5 +46,7 @@ export function adviceFor(error: unknown): string {
   if (error.status === 429) return 'Wait a minute, then try again.';
   if (error.status === 503) return 'The gateway or its database is not available now. Try again shortly.';
   if (error.status >= 500) return 'Try again. If it stays, the log of the gateway says more.';
+  // It waits for a second person.
+  if (error.status === 409) return 'The page Approvals shows it.';
   return 'Correct it and try again.';
 }

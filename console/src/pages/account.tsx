@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { PasskeyView, SessionView } from '../../../src/console/interface.js';
 import { useAct } from '../acting.js';
 import { get } from '../api/calls.js';
-import { DialogButton } from '../forms/dialogs.js';
+import { DialogButton, Secret } from '../forms/dialogs.js';
 import { FormDialog } from '../forms/form-dialog.js';
 import type { Column } from '../lists/column.js';
 import { List } from '../lists/list.js';
@@ -22,7 +22,11 @@ export default function Account(): ReactNode {
   const columns: readonly Column<SessionView>[] = [
     { key: 'since', title: 'Since', show: ({ created_at }) => moment(String(created_at)) },
     { key: 'seen', title: 'Seen last', show: ({ seen_at }) => moment(String(seen_at)) },
-    { key: 'method', title: 'By', show: ({ method: by }) => by },
+    {
+      key: 'method',
+      title: 'By',
+      show: ({ method: by, stage }) => (stage === 'command_line' ? 'command line' : by),
+    },
     { key: 'address', title: 'From', show: ({ address }) => address, wide: true },
     {
       key: 'agent',
@@ -74,7 +78,38 @@ export default function Account(): ReactNode {
         <List caption="Sessions" query={query} columns={columns} keyOf={({ id }) => id} empty="No session" />
       </Section>
       <Passkeys />
+      <CommandLine />
     </Page>
+  );
+}
+
+interface CommandLineToken {
+  readonly token: string;
+}
+
+function CommandLine(): ReactNode {
+  const act = useAct();
+  return (
+    <Section title="Command line">
+      <p>A token shows commands who you are. It works for 15 minutes, or until you sign out everywhere.</p>
+      <DialogButton
+        label="Make a token"
+        dialog={(close) => (
+          <FormDialog<CommandLineToken>
+            title="Token for the command line"
+            submit="Make it"
+            send={() => act('/command-line-token')}
+            result={({ token }) => (
+              <Secret
+                what="Give it to commands as TOLLGATE_OPERATOR_TOKEN, or when they ask for it."
+                value={token}
+              />
+            )}
+            close={close}
+          />
+        )}
+      />
+    </Section>
   );
 }
 

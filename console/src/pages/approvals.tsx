@@ -1,9 +1,9 @@
-// Approvals: requests above the limit that wait for a second operator.
+// Approvals: money above the limit, and other tasks, that wait for a second person.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import type { OperatorRequestAnswer } from '../../../src/console/interface.js';
+import type { Answer } from '../../../src/console/interface.js';
 import { useAct } from '../acting.js';
 import { get } from '../api/calls.js';
 import { DialogButton } from '../forms/dialogs.js';
@@ -16,7 +16,7 @@ import { Page } from '../shell/page.js';
 import { moment, money } from '../words.js';
 import { useIsOfMode } from './merchant-choice.js';
 
-type Request = OperatorRequestAnswer;
+type Request = Answer<'GET /approvals'>[number];
 
 const AGAIN_MS = 5_000;
 
@@ -25,24 +25,30 @@ const COLUMNS: readonly Column<Request>[] = [
   {
     key: 'what',
     title: 'What',
-    show: ({ operation, organisation, target_audit }) => (
-      <>
-        {operation} of <Link href={`/transactions/${organisation}/${target_audit}`}>{target_audit}</Link>
-      </>
-    ),
+    show: (request) =>
+      request.kind === 'task' ? (
+        request.what
+      ) : (
+        <>
+          {request.operation} of{' '}
+          <Link href={`/transactions/${request.organisation}/${request.target_audit}`}>
+            {request.target_audit}
+          </Link>
+        </>
+      ),
   },
   {
     key: 'amount',
     title: 'Amount',
     number: true,
-    show: ({ amount_cents, currency }) => money(amount_cents, currency),
+    show: (request) => (request.kind === 'task' ? '–' : money(request.amount_cents, request.currency)),
   },
   {
     key: 'reason',
     title: 'Reason',
-    show: ({ reason }) => (
-      <div className="cut" title={reason}>
-        {reason}
+    show: (request) => (
+      <div className="cut" title={reasonOf(request)}>
+        {reasonOf(request)}
       </div>
     ),
     wide: true,
@@ -53,20 +59,29 @@ const COLUMNS: readonly Column<Request>[] = [
   {
     key: 'state',
     title: 'State',
-    show: ({ state, failure }) => (
-      <span title={failure ?? ''}>
-        <Mark word={state} />
+    show: (request) => (
+      <span title={(request.kind === 'transaction' && request.failure) || ''}>
+        <Mark word={request.state} />
       </span>
     ),
   },
+  { key: 'next', title: 'What comes next', show: nextOf },
   {
     key: 'audit',
     title: 'New audit',
-    show: ({ audit, organisation }) =>
-      audit === null ? '–' : <Link href={`/transactions/${organisation}/${audit}`}>{audit}</Link>,
+    show: (request) =>
+      request.kind === 'task' || request.audit === null ? (
+        '–'
+      ) : (
+        <Link href={`/transactions/${request.organisation}/${request.audit}`}>{request.audit}</Link>
+      ),
     wide: true,
   },
 ];
+
+function reasonOf(request: Request): string {
+  return request.kind === 'task' ? '' : request.reason;
+}
 
 export default function Approvals(): ReactNode {
   const [search, setSearch] = useSearchParams();
@@ -98,11 +113,11 @@ export default function Approvals(): ReactNode {
       <List
         caption="Requests"
         query={query}
-        only={({ merchant }) => isOfMode?.(merchant) ?? false}
+        only={(request) => request.kind === 'task' || (isOfMode?.(request.merchant) ?? false)}
         columns={mayAct ? [...COLUMNS, decide] : COLUMNS}
         keyOf={({ request }) => request}
         empty="Nothing waits for approval, or is being processed"
-        emptyAdvice="Voids, refunds and completions above the limit wait here for a second operator."
+        emptyAdvice="What needs a second person waits here: money above the limit, live links and routes, exports, keys, administrators."
       />
     </Page>
   );
@@ -111,14 +126,14 @@ export default function Approvals(): ReactNode {
 function Decide({ request }: { readonly request: Request }): ReactNode {
   const act = useAct();
   const { operator } = useSession();
-  const { request: id, state, operation, target_audit, amount_cents, currency, requested_by } = request;
-  if (state !== 'waiting') return null;
+  const { request: id, kind, state, what, requested_by, alone_from } = request;
   const isOwn = requested_by === `operator:${operator}`;
-  const what = `${operation} of ${target_audit}, ${money(amount_cents, currency)}`;
+  if (state !== 'waiting') return null;
+  const waitsAlone = isOwn && alone_from !== null;
   const path = `/approvals/${id}`;
   return (
     <>
-      {!isOwn && (
+      {(!isOwn || (waitsAlone && Date.parse(alone_from) <= Date.now())) && (
         <DialogButton
           label="Approve"
           small
@@ -129,15 +144,14 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
               danger
               fields={[{ name: 'reason', label: 'Reason' }]}
               send={(body) => act(`${path}/approve`, body)}
-              result={({ audit, status }) => (
-                <p>
-                  {audit === null ? 'It is still being processed.' : `Done: transaction ${audit}, ${status}.`}
-                </p>
-              )}
+              result={(approved) => <p>{resultOf(approved)}</p>}
               close={close}
             >
               <p>
-                {what}, asked for by {requested_by}: {request.reason}. It is done at once.
+                {what}, asked for by {requested_by}
+                {kind === 'task'
+                  ? '. They can do it, once, within an hour.'
+                  : `: ${request.reason}. It is done at once.`}
               </p>
             </FormDialog>
           )}
@@ -162,4 +176,18 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
       />
     </>
   );
+}
+
+function resultOf(request: Request): string {
+  if (request.kind === 'task') return `Approved: ${request.requested_by} can do it now.`;
+  const { audit, status } = request;
+  return audit === null ? 'It is still being processed.' : `Done: transaction ${audit}, ${status}.`;
+}
+
+function nextOf({ kind, state, alone_from, expires }: Request): string {
+  if (state === 'waiting' && alone_from !== null)
+    return `Nobody else can approve it: whoever asked can from ${moment(alone_from)} on.`;
+  if (kind === 'task' && state === 'approved')
+    return `Whoever asked does the same again until ${moment(expires)}.`;
+  return '';
 }

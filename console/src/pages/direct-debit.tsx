@@ -13,7 +13,6 @@ import type { Column } from '../lists/column.js';
 import { List } from '../lists/list.js';
 import { Mark } from '../marks.js';
 import { useMode } from '../mode.js';
-import { useNotify } from '../notices.js';
 import { useMay } from '../session.js';
 import { Page, Section } from '../shell/page.js';
 import { Failure } from '../states.js';
@@ -127,11 +126,7 @@ export default function DirectDebit(): ReactNode {
 
 function Download({ merchant, file }: { readonly merchant: number; readonly file: number }): ReactNode {
   const save = useSave();
-  const notify = useNotify();
-  const get = () =>
-    save(`/directdebit/${merchant}/files/${file}`).catch((error: unknown) =>
-      notify(error instanceof Error ? error.message : String(error)),
-    );
+  const get = () => save(`/directdebit/${merchant}/files/${file}`);
   return (
     <Button size="compact-sm" variant="default" onClick={() => void get()}>
       Download file {file}

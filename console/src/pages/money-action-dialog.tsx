@@ -8,7 +8,7 @@ import { Problem } from '../api/problem.js';
 import { Dialog } from '../forms/dialog.js';
 import { StatusMark } from '../marks.js';
 import { Failure } from '../states.js';
-import { amountText, centsIn, money } from '../words.js';
+import { amountText, centsIn, moment, money } from '../words.js';
 import { MoneyActionStore } from './money-action.js';
 
 export type MoneyActionName = 'void' | 'refund' | 'completion';
@@ -141,13 +141,14 @@ export function MoneyActionDialog(props: MoneyActionDialogProps): ReactNode {
 }
 
 function Outcome({ answer, close }: { readonly answer: OperatorRequestAnswer; close(): void }): ReactNode {
-  const { state, organisation, audit, status, response_message, failure, request } = answer;
+  const { state, organisation, audit, status, response_message, failure, request, alone_from } = answer;
   return (
     <Stack role="status">
       {state === 'waiting' && (
         <p>
           It is above the limit, so a second operator has to approve it: request {request} on{' '}
           <Link href="/approvals">Approvals</Link>. Nothing was done yet.
+          {alone_from !== null && ` Nobody else can approve it: you can from ${moment(alone_from)} on.`}
         </p>
       )}
       {(state === 'ready' || state === 'approved') && (

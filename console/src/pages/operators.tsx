@@ -1,7 +1,8 @@
 // Operators: the people who may use this console, by role and organisation.
+import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Answer } from '../../../src/console/interface.js';
-import { useAct } from '../acting.js';
+import { useAct, useSave } from '../acting.js';
 import { useRead } from '../api/queries.js';
 import { DialogButton, Secret } from '../forms/dialogs.js';
 import type { Field } from '../forms/field.js';
@@ -26,13 +27,27 @@ const COLUMNS: readonly Column<OperatorLine>[] = [
     show: ({ signs_in_by }) => signs_in_by.join(', ') || 'nothing yet',
     wide: true,
   },
+  {
+    key: 'added',
+    title: 'Added by',
+    show: ({ added_by, added_at }) =>
+      added_by === null ? '–' : `${added_by.replace(/^operator:/, '')}, ${moment(added_at)}`,
+    wide: true,
+  },
+  {
+    key: 'seen',
+    title: 'Last signed in',
+    show: ({ last_signed_in }) => moment(last_signed_in),
+    wide: true,
+  },
   { key: 'link', title: 'Link works until', show: ({ link_until }) => moment(link_until), wide: true },
   { key: 'state', title: 'State', show: (operator) => <Mark word={stateOf(operator)} /> },
 ];
 
-function stateOf({ removed, sealed }: OperatorLine): string {
+function stateOf({ removed, sealed, disabled }: OperatorLine): string {
   if (removed) return 'removed';
-  return sealed ? 'active' : 'disabled';
+  if (!sealed) return 'changed';
+  return disabled ? 'disabled' : 'active';
 }
 
 const RIGHTS: readonly Field[] = [
@@ -51,13 +66,20 @@ interface NewLink {
 }
 
 function shownLink({ name, link }: NewLink): ReactNode {
-  return <Secret what={`Give this link to ${name}. It works once, for 15 minutes.`} value={link} />;
+  return (
+    <Secret
+      what={`Give this link to ${name}. It works once, for 15 minutes, and not in your own browser.`}
+      value={link}
+    />
+  );
 }
 
 export default function Operators(): ReactNode {
   const query = useRead('GET /operators');
   const act = useAct();
+  const save = useSave();
   const mayChange = useMay('operator add');
+  const mayReview = useMay('operator review');
   const change: Column<OperatorLine> = {
     key: 'change',
     title: 'Change',
@@ -67,22 +89,29 @@ export default function Operators(): ReactNode {
     <Page
       title="Operators"
       actions={
-        mayChange && (
-          <DialogButton
-            label="Add an operator"
-            primary
-            dialog={(close) => (
-              <FormDialog<NewLink>
-                title="Add an operator"
-                submit="Add the operator"
-                fields={[{ name: 'name', label: 'Name', required: true }, ...RIGHTS]}
-                send={(body) => act('/operators', body)}
-                result={shownLink}
-                close={close}
-              />
-            )}
-          />
-        )
+        <>
+          {mayReview && (
+            <Button variant="default" onClick={() => void save('/operators/review.csv')}>
+              Review access
+            </Button>
+          )}
+          {mayChange && (
+            <DialogButton
+              label="Add an operator"
+              primary
+              dialog={(close) => (
+                <FormDialog<NewLink>
+                  title="Add an operator"
+                  submit="Add the operator"
+                  fields={[{ name: 'name', label: 'Name', required: true }, ...RIGHTS]}
+                  send={(body) => act('/operators', body)}
+                  result={shownLink}
+                  close={close}
+                />
+              )}
+            />
+          )}
+        </>
       }
     >
       <List
@@ -99,11 +128,27 @@ export default function Operators(): ReactNode {
 function Change({ operator }: { readonly operator: OperatorLine }): ReactNode {
   const act = useAct();
   const { operator: self } = useSession();
-  const { name, removed } = operator;
+  const { name, removed, disabled } = operator;
   const path = `/operators/${encodeURIComponent(name)}`;
   if (removed) return null;
   return (
     <>
+      {disabled && (
+        <DialogButton
+          label="Enable"
+          small
+          dialog={(close) => (
+            <FormDialog
+              title={`Enable ${name}`}
+              submit="Enable"
+              send={() => act(`${path}/enable`)}
+              close={close}
+            >
+              <p>{name} has not signed in for 90 days, and can sign in again from then on.</p>
+            </FormDialog>
+          )}
+        />
+      )}{' '}
       <DialogButton
         label="New link"
         small

@@ -3,8 +3,8 @@ import { Button, NativeSelect } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import type { Answer, ReconciliationAnswer } from '../../../src/console/interface.js';
-import { useAct } from '../acting.js';
-import { addressOf } from '../api/calls.js';
+import { useAct, useSave } from '../acting.js';
+import { withQuery } from '../api/calls.js';
 import { useRead } from '../api/queries.js';
 import { DayInput } from '../forms/day-input.js';
 import { FileDrop } from '../forms/file-drop.js';
@@ -63,6 +63,7 @@ const NET: readonly Column<Net>[] = [
 ];
 
 export default function Settlement(): ReactNode {
+  const save = useSave();
   const [search, setSearch] = useSearchParams();
   const { aheadMs } = useLive();
   const date = search.get('date') ?? dayOf(Date.now() + aheadMs);
@@ -101,9 +102,7 @@ export default function Settlement(): ReactNode {
           </Button>
           <Button
             variant="default"
-            component="a"
-            href={addressOf('/settlement.csv', {}, { date, merchant, mode })}
-            download
+            onClick={() => void save(withQuery('/settlement.csv', { date, merchant, mode }))}
           >
             CSV
           </Button>

@@ -4,7 +4,8 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useMemo } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { TransactionsAnswer } from '../../../src/console/interface.js';
-import { addressOf, read } from '../api/calls.js';
+import { useSave } from '../acting.js';
+import { read, withQuery } from '../api/calls.js';
 import { useChosenColumns } from '../lists/chosen-columns.js';
 import { DataTable } from '../lists/data-table.js';
 import { searchOf, transactionsAt } from '../lists/filtered.js';
@@ -67,10 +68,11 @@ function AsFile({
   readonly filters: Filters;
   readonly understood: Meanings;
 }): ReactNode {
-  const addressFor = (filter: object) => addressOf('/transactions.csv', {}, filter as Filters);
+  const save = useSave();
+  const get = (filter: object) => void save(withQuery('/transactions.csv', filter as Filters));
   if (filters.q === undefined)
     return (
-      <Button variant="default" component="a" href={addressFor(filters)} download>
+      <Button variant="default" onClick={() => get(filters)}>
         CSV
       </Button>
     );
@@ -83,12 +85,7 @@ function AsFile({
       </Menu.Target>
       <Menu.Dropdown>
         {files.map(({ as, filter }) => (
-          <Menu.Item
-            key={JSON.stringify(filter)}
-            component="a"
-            href={addressFor({ mode: filters.mode, ...filter })}
-            download
-          >
+          <Menu.Item key={JSON.stringify(filter)} onClick={() => get({ mode: filters.mode, ...filter })}>
             By {spaced(as)}
           </Menu.Item>
         ))}

@@ -65,7 +65,15 @@ function ByLink({
   );
 }
 
+/** Why the identity provider has sent somebody back who is not signed in. */
+const REFUSED: Readonly<Record<string, string>> = {
+  provider:
+    'The identity provider did not identify you, did not sign you in strongly enough, or you are not an operator here. Ask an administrator.',
+  disabled: 'You have not signed in for 90 days. Ask another administrator to enable you.',
+};
+
 function ByOwnMeans({ isLinkRefused }: { readonly isLinkRefused: boolean }): ReactNode {
+  const refused = new URLSearchParams(location.search).get('refused');
   const ways = useQuery({ queryKey: ['sign-in'], queryFn: waysToSignIn });
   return (
     <Gate title="Sign in">
@@ -75,12 +83,7 @@ function ByOwnMeans({ isLinkRefused }: { readonly isLinkRefused: boolean }): Rea
             {demo && !isLinkRefused && (
               <p>This is the demo: open the link it printed. The link is in demo.json, too.</p>
             )}
-            {new URLSearchParams(location.search).get('refused') === 'provider' && (
-              <p role="alert">
-                The identity provider did not identify you, or you are not an operator here. Ask an
-                administrator to add you.
-              </p>
-            )}
+            {refused !== null && <p role="alert">{REFUSED[refused] ?? REFUSED.provider}</p>}
             {passkeys && <ByPasskey />}
             {provider !== null && (
               <Button component="a" href={PROVIDER} variant="default">

@@ -96,8 +96,8 @@ export class Iso8583Link implements AcquirerLink {
 
   get status(): LinkStatus {
     const { line, version } = this.#parts;
-    const { connections, signedOn, down } = line.status;
-    return { connections, signedOn, down, version };
+    const { connections, signedOn, down, unasked } = line.status;
+    return { connections, signedOn, down, version, unasked };
   }
 
   open(): Promise<void> {

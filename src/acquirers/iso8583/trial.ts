@@ -20,7 +20,7 @@ export async function tryHost(parts: LineParts): Promise<Trial> {
     timings,
     institution,
     macs,
-    onAnswer: () => {},
+    onAnswer: () => false,
     onWithheld: () => {},
   });
   const beganMs = performance.now();

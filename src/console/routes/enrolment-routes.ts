@@ -4,13 +4,13 @@ import { type Static, Type } from '../../api/typebox.js';
 import type { Passkey } from '../../operators/operator.js';
 import { databaseTime, proveSession, type Session } from '../../operators/sessions.js';
 import { addPasskey, enrol, listPasskeys, removePasskey } from '../../operators/sign-in/enrolment.js';
+import { checkNewPassword, LONGEST_PASSWORD } from '../../operators/sign-in/new-password.js';
 import {
   authenticationOptions,
   challengeIn,
   registered,
   registrationOptions,
 } from '../../operators/sign-in/passkeys.js';
-import { LONGEST_PASSWORD, SHORTEST_PASSWORD, weaknessOf } from '../../operators/sign-in/password.js';
 import {
   findByPasskey,
   proveByPassword,
@@ -22,7 +22,7 @@ import { base32, makeTotpSecret, stepOf, totpUri } from '../../operators/sign-in
 import { Refusal, refuse } from '../../values/refusal.js';
 import type { NewCodes, PasskeyCreation, PasskeyRequest } from '../interface.js';
 import { type OpenCall, openRoute, type Route, route } from '../route.js';
-import { answered, inTurn, PASSWORD_AND_CODE, SIGNED, visitorOf } from './sign-in-routes.js';
+import { answered, inTurn, PASSWORD_AND_CODE, passwordMeansOf, SIGNED, visitorOf } from './sign-in-routes.js';
 
 const ENCODED = Type.String({ minLength: 1, maxLength: 8_000 });
 
@@ -81,9 +81,8 @@ export const ENROLMENT_ROUTES: readonly Route[] = [
       const { database, parts, body, cookie } = call;
       const session = call.session as Session;
       const { name } = session.operator;
-      const weakness = weaknessOf(body.password, name);
-      if (weakness === 'too short') refuse('password_too_short', { least: SHORTEST_PASSWORD });
-      if (weakness === 'common') refuse('password_too_easy');
+      const host = new URL(call.origin).hostname;
+      await inTurn(() => checkNewPassword(database, parts.passwords, session.operator, body.password, host));
       const totp = Buffer.from(body.sealed, 'base64url');
       const secret = parts.totp.open(totp, name);
       const step = secret && stepOf(secret, body.code, await databaseTime(database));
@@ -126,8 +125,8 @@ export const ENROLMENT_ROUTES: readonly Route[] = [
       body: PASSWORD_AND_CODE,
     },
     async (call): Promise<void> => {
-      const { database, parts, body, actor, session } = call;
-      const means = { key: parts.key, passwords: parts.passwords, totp: parts.totp };
+      const { database, body, actor, session } = call;
+      const means = passwordMeansOf(call);
       await inTurn(() => proveByPassword(database, means, session, body, visitorOf(call)));
       await proveSession(database, actor, session, 'password');
     },

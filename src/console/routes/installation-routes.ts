@@ -1,12 +1,13 @@
-// Routes for the keys of the installation.
+// Routes for what concerns the whole installation: its keys, and the review of access.
 import { MAX_INTEGER } from '../../api/limits.js';
 import { Type } from '../../api/typebox.js';
 import { type KeyRotation, rewrapKeys } from '../../installation/keys.js';
+import { accessAsCsv, reviewAccess } from '../../operators/access-review.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import { type Outward, outward } from '../../values/snake-case.js';
 import { taskNamed } from '../all-tasks.js';
 import { ConsoleProblem } from '../problems.js';
-import { type Call, type Route, route } from '../route.js';
+import { type Call, Download, type Route, route } from '../route.js';
 
 const OF_MERCHANT = Type.Object({
   merchant: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_INTEGER })),
@@ -49,5 +50,12 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
   route(
     { method: 'POST', path: '/keys/rewrap', permission: taskNamed('keys move'), recent: true },
     async ({ database, actor, parts }) => ({ data_keys: await rewrapKeys(database, actor, parts.provider) }),
+  ),
+  route(
+    { method: 'GET', path: '/operators/review.csv', permission: taskNamed('operator review'), recent: true },
+    async ({ database, actor, parts }) => {
+      const reviewed = await reviewAccess(database, actor, parts.key);
+      return new Download('access-review.csv', 'text/csv; charset=utf-8', [accessAsCsv(reviewed)]);
+    },
   ),
 ];

@@ -23,6 +23,8 @@ export const PROVIDER_ROUTES: readonly Route[] = [
       try {
         await back(call);
       } catch (error) {
+        if (error instanceof Refusal && error.code === 'operator_disabled')
+          return new Onward('/sign-in?refused=disabled');
         if (error instanceof Refusal || error instanceof ConsoleProblem)
           return new Onward('/sign-in?refused=provider');
         throw error;
@@ -48,11 +50,29 @@ async function back(call: OpenCall): Promise<void> {
   const nowMs = await databaseTime(database);
   const found = await reached(() => provider.comeBack(cameTo, kept ?? '', nowMs));
   if (found === undefined) throw new Refusal('provider_refused', undefined);
+  const refused = () =>
+    parts.log.warn({ because: found.because }, 'the identity provider’s word was not enough to sign in');
+  if (found.subject === undefined) {
+    refused();
+    await journalFailure(database, undefined, 'provider');
+    throw new Refusal('provider_refused', undefined);
+  }
   if (found.session === undefined) {
-    cookie.set(await signInByProvider(database, parts.key, found, visitorOf(call)));
+    const visitor = visitorOf(call);
+    cookie.set(
+      await signInByProvider(database, parts.key, found, visitor).catch((error: unknown) => {
+        if (found.because !== undefined) refused();
+        throw error;
+      }),
+    );
     return;
   }
-  const session = await findSessionByTag(database, parts.key, Buffer.from(found.session, 'hex'));
+  const session = await findSessionByTag(
+    database,
+    parts.key,
+    Buffer.from(found.session, 'hex'),
+    parts.settings.sessionIdleMs,
+  );
   if (session === undefined) throw new ConsoleProblem('not_signed_in');
   if (!isSubjectOf(session.operator, found.subject)) {
     await journalFailure(database, session.operator, 'provider');

@@ -1,7 +1,7 @@
 // Routes about the session: who is signed in, where else, and how it ends.
 
 import { permittedTo } from '../../operators/operator-roles.js';
-import { endSession, listSessions, signOut, signOutEverywhere } from '../../operators/sessions.js';
+import { endSession, listSessions, makeToken, signOut, signOutEverywhere } from '../../operators/sessions.js';
 import { modeOf } from '../../organisations/merchants.js';
 import { TASKS, type TaskName } from '../all-tasks.js';
 import type { SessionAnswer } from '../interface.js';
@@ -40,8 +40,14 @@ export const SESSION_ROUTES: readonly Route[] = [
     },
   ),
   route(
+    { method: 'POST', path: '/command-line-token', role: 'viewer', scope: 'organisation', recent: true },
+    ({ database, parts, session, address, agent }) =>
+      makeToken(database, parts.key, session, { address, agent }),
+  ),
+  route(
     { method: 'GET', path: '/sessions', role: 'viewer', scope: 'organisation' },
-    ({ database, operator, session }) => listSessions(database, operator.name, session),
+    ({ database, operator, session, parts }) =>
+      listSessions(database, operator.name, parts.settings.sessionIdleMs, session),
   ),
   route(
     { method: 'POST', path: '/sessions/:id/end', role: 'viewer', scope: 'organisation' },

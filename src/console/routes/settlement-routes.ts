@@ -24,7 +24,7 @@ export const SETTLEMENT_ROUTES: readonly Route[] = [
     outward(await showSettlement(call.database, call.actor, askedOf(call))),
   ),
   route(
-    { method: 'GET', path: '/settlement.csv', permission: taskNamed('settlement show') },
+    { method: 'GET', path: '/settlement.csv', permission: taskNamed('settlement show'), recent: true },
     async (call) => {
       const { database, actor, query } = call;
       const wish = { ...askedOf(call), mode: modeIn(query) };

@@ -13,6 +13,7 @@ import { TooManyPasswords } from '../../operators/sign-in/password.js';
 import {
   findByPasskey,
   journalFailure,
+  type PasswordMeans,
   signedIn,
   signInByPasskey,
   signInByPassword,
@@ -64,8 +65,11 @@ export const SIGN_IN_ROUTES: readonly Route[] = [
   openRoute(
     { method: 'POST', path: '/sign-in/link', for: 'anyone', body: Type.Object({ name: NAME, token: TOKEN }) },
     async (call): Promise<LinkAnswer> => {
-      const { database, parts, body, address, agent, cookie } = call;
-      const operator = await useLink(database, parts.key, body.name, body.token);
+      const { database, parts, body, address, agent, cookie, device } = call;
+      const operator = await useLink(database, parts.key, body.name, body.token, {
+        device: device === undefined ? undefined : parts.key.tagOfToken('device', device),
+        signedIn: call.session?.operator.name,
+      });
       if (operator.isDemo && parts.demo) {
         cookie.set(await signedIn(database, parts.key, operator, 'demo', visitorOf(call)));
         return { stage: 'signed_in' };
@@ -89,8 +93,8 @@ export const SIGN_IN_ROUTES: readonly Route[] = [
       body: Type.Object({ name: NAME, ...PASSWORD_AND_CODE.properties }),
     },
     async (call): Promise<void> => {
-      const { database, parts, body, cookie } = call;
-      const means = { key: parts.key, passwords: parts.passwords, totp: parts.totp };
+      const { database, body, cookie } = call;
+      const means = passwordMeansOf(call);
       const visitor = visitorOf(call);
       cookie.set(await inTurn(() => signInByPassword(database, means, body.name, body, visitor)));
     },
@@ -113,7 +117,8 @@ export const SIGN_IN_ROUTES: readonly Route[] = [
         const signed = await answered(call, SIGNING_IN, body.response, passkey, counter);
         cookie.set(await signInByPasskey(database, parts.key, owner, signed, visitorOf(call)));
       } catch (error) {
-        if (error instanceof Refusal) await journalFailure(database, owner.operator, 'passkey');
+        if (error instanceof Refusal && error.code !== 'operator_disabled')
+          await journalFailure(database, owner.operator, 'passkey');
         throw error;
       }
     },
@@ -137,6 +142,15 @@ export async function answered(
   if (untilMs === undefined || signed === undefined) throw new Refusal('passkey_refused', undefined);
   await useChallenge(database, parts.key, challenge, untilMs);
   return signed;
+}
+
+export function passwordMeansOf({ parts: { key, passwords, totp, log } }: OpenCall): PasswordMeans {
+  const onLocked = (from: string) =>
+    log.error(
+      { from: from.startsWith('device:') ? 'a known device' : from },
+      'ten wrong passwords under one name: no password is accepted under it for half an hour',
+    );
+  return { key, passwords, totp, onLocked };
 }
 
 /** Makes the browser known, if it is not yet: it keeps what it is known by when it has signed in. */

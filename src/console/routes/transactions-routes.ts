@@ -52,7 +52,13 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/transactions.csv', permission: taskNamed('transaction list') },
+    {
+      method: 'GET',
+      path: '/transactions.csv',
+      permission: taskNamed('transaction list'),
+      recent: true,
+      long: true,
+    },
     async ({ query, database, fence, actor, signal }) => {
       const asked = readFile(query);
       const scope = scopeOf(asked, fence);

@@ -1,5 +1,6 @@
 // The bank accounts of items, opened for a file: to the account that was given, for the amount that was asked for, or not at all. What
 // somebody has changed in the database is kept out of files.
+import type { Prepared } from '../../acquirers/contract.js';
 import { attestedWords, type PaymentSeal, paymentDetailsPlace } from '../../payments/transaction.js';
 import type { Database } from '../../postgres/database.js';
 import type { BankAccount } from '../../values/bank-account.js';
@@ -17,6 +18,7 @@ export interface SealedItem {
   readonly targetAudit: Audit | null;
   readonly amountCents: Cents;
   readonly currency: string;
+  readonly prepared: Prepared;
   readonly attestation: Buffer | null;
   readonly accountAudit: Audit;
   /** Of the other transaction. */
@@ -57,7 +59,16 @@ export class ItemSeals {
   /** A payment's amount is part of the seal of its account. What is asked of an earlier one was attested. */
   async #isAsAsked(owner: SealOwner, item: SealedItem): Promise<boolean> {
     const { organisationId, merchantId } = owner;
-    const { audit, targetAudit, transactionType, amountCents, currency, attestation, accountAudit } = item;
+    const {
+      audit,
+      targetAudit,
+      transactionType,
+      amountCents,
+      currency,
+      prepared,
+      attestation,
+      accountAudit,
+    } = item;
     // guard(direct debit: from the account that was given): if (accountAudit !== (targetAudit ?? audit)) return false; ⇒
     if (accountAudit !== (targetAudit ?? audit)) return false;
     if (targetAudit === null) return true;
@@ -71,6 +82,7 @@ export class ItemSeals {
       targetAudit,
       amountCents,
       currency,
+      prepared,
     };
     // guard(direct debit: a refund as it was attested): this.keys.hasAttested(attestedWords(asked), attestation) ⇒ asked !== undefined
     return this.keys.hasAttested(attestedWords(asked), attestation);

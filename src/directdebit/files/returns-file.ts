@@ -6,6 +6,7 @@ import { journal } from '../../journal/journal.js';
 import type { Database } from '../../postgres/database.js';
 import { type DifferingLine, Refusal, refuse } from '../../values/refusal.js';
 import { sydneyDate } from '../../values/time.js';
+import type { DataKeys } from '../../vault/keys/keys.js';
 import {
   type Declined,
   type Matched,
@@ -27,6 +28,8 @@ import { parseLodgementReference } from './lodgement-reference.js';
 
 export interface ImportOptions {
   readonly installation: string;
+  /** Check and seal outcomes. */
+  readonly keys: DataKeys;
   readonly nowMs: number;
   readonly actor: string;
   /** Where the bank's file is. */
@@ -99,7 +102,7 @@ async function check(database: Database, file: FileHandle, options: ImportOption
   const named: DifferingLine[] = [];
   let count = 0;
   for await (const lines of batches(file, options)) {
-    for (const [index, match] of (await matchReturns(database, lines, today)).entries()) {
+    for (const [index, match] of (await matchReturns(database, options.keys, lines, today)).entries()) {
       if (typeof match === 'object' || !DISAGREEING.includes(match)) continue;
       const { line, item } = lines[index] as Line;
       count += 1;
@@ -117,7 +120,7 @@ async function take(database: Database, file: FileHandle, options: ImportOptions
   let returnedAlready = 0;
   for await (const lines of batches(file, options)) {
     items += lines.length;
-    const matches = await matchReturns(database, lines, sydneyDate(options.nowMs));
+    const matches = await matchReturns(database, options.keys, lines, sydneyDate(options.nowMs));
     const returns: Return[] = [];
     for (const [index, match] of matches.entries()) {
       const { line, item } = lines[index] as Line;
@@ -125,7 +128,7 @@ async function take(database: Database, file: FileHandle, options: ImportOptions
       else if (match === 'returned already') returnedAlready += 1;
       else unmatched.push({ line, lodgementReference: item.lodgementReference, reason: match });
     }
-    const taken = await takeReturns(database, returns, options);
+    const taken = await takeReturns(database, options.keys, returns, options);
     for (const { audit, late, refundedCents } of taken) declined.push({ audit, late, refundedCents });
     // Listed twice, or returned by another import since they were looked up.
     returnedAlready += returns.length - taken.length;

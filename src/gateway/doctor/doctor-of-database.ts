@@ -1,6 +1,12 @@
 // Checks on everything that gateways do in the database and may be late with.
 import { type ListedAcquirer, listAcquirers } from '../../acquirers/acquirer-tasks.js';
-import { verifyEndOfJournal } from '../../journal/journal-tasks.js';
+import { verifySubjects } from '../../installation/subjects.js';
+import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
+import { knownFrom, verifyEndOfJournal } from '../../journal/journal-tasks.js';
+import { isSealedOperator, NOT_INDEPENDENT_MS, type OperatorRow } from '../../operators/operator.js';
+import { LIST_OPERATORS } from '../../operators/operators.sql.js';
+import { readRules } from '../../operators/second-person/rules.js';
+import { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database } from '../../postgres/database.js';
 import { missingMigrations } from '../../postgres/schema.js';
 import { openInstallationKey } from '../../vault/keys/installation-keys.js';
@@ -14,8 +20,11 @@ import { examineWork, type GatewayState } from './doctor-of-work.js';
 
 const HOUR = 3_600;
 const DAY = 86_400;
+const REVIEW_EVERY = 184 * DAY;
 const LAST_ID = 2_147_483_647;
 const CHAIN = 'journal’s chain';
+const SEALED_ROWS = 'sealed rows';
+const OPERATORS = 'operators';
 const CHAIN_ENTRIES = 10_000;
 
 export async function examineDatabase(database: Database, settings: Settings): Promise<CheckResult[]> {
@@ -47,24 +56,44 @@ async function examineSealed(database: Database, settings: Settings): Promise<Ch
     const provider = await checkKey(settings, database);
     return [
       ok('key of this database', 'opens what is sealed'),
-      await examineChain(database, provider).catch((error: Error) => notChecked(CHAIN, error.message)),
+      await examineChain(database, provider, settings).catch((error: Error) =>
+        notChecked(CHAIN, error.message),
+      ),
+      await examineRows(database, provider).catch((error: Error) => notChecked(SEALED_ROWS, error.message)),
+      await examineOperators(database, provider).catch((error: Error) =>
+        notChecked(OPERATORS, error.message),
+      ),
     ];
   } catch (error) {
     const { message } = error as Error;
     return [
       failure('key of this database', message, 'bring the right one: see docs/keys.md'),
       notChecked(CHAIN, 'it takes the key'),
+      notChecked(SEALED_ROWS, 'it takes the key'),
+      notChecked(OPERATORS, 'it takes the key'),
     ];
   }
 }
 
 /** As much as can be checked at once, from the end: tampering is most likely to hide recent entries. */
-async function examineChain(database: Database, provider: KeyProvider): Promise<CheckResult> {
+async function examineChain(
+  database: Database,
+  provider: KeyProvider,
+  settings: Settings,
+): Promise<CheckResult> {
   const key = await openInstallationKey(database, provider, 'journal');
+  const known = await knownFrom(database, key, settings.journalAnchorFiles).catch((error: Error) => error);
+  if (known instanceof Error)
+    return failure(
+      CHAIN,
+      known.message,
+      'bring back what TOLLGATE_JOURNAL_ANCHOR names: somebody has changed it',
+    );
   const { entries, unchained, problems, problemCount } = await verifyEndOfJournal(
     database,
     key,
     CHAIN_ENTRIES,
+    known,
   );
   const [first] = problems;
   if (first !== undefined) {
@@ -80,6 +109,51 @@ async function examineChain(database: Database, provider: KeyProvider): Promise<
     CHAIN,
     `the last ${entries} entries are whole${late}; \`tollgate journal verify\` looks at all of them`,
   );
+}
+
+/** What directs cards and money, and who may do what. */
+async function examineRows(database: Database, provider: KeyProvider): Promise<CheckResult> {
+  setSigner(database, new EntrySigner(await openInstallationKey(database, provider, 'journal')));
+  const key = new CredentialKey(await openInstallationKey(database, provider, 'credentials'));
+  const { rows, problems } = await verifySubjects(database, key);
+  const [first] = problems;
+  if (first === undefined) return ok(SEALED_ROWS, `${rows} are as they were sealed`);
+  return failure(
+    SEALED_ROWS,
+    `${problems.length} of ${rows} are not as they were sealed, and not used; ${first.subject}: ${first.problem}`,
+    'find out who writes to the database; `tollgate keys verify` shows all, and docs/keys.md how to put them right',
+  );
+}
+
+/** Rules and operators that somebody changed in the database, and links that were made without a token. */
+async function examineOperators(database: Database, provider: KeyProvider): Promise<CheckResult> {
+  const key = new CredentialKey(await openInstallationKey(database, provider, 'credentials'));
+  const rows = (await database.query<OperatorRow>(LIST_OPERATORS)).rows;
+  const broken = rows.filter((row) => !isSealedOperator(key, row, row.seal)).map(({ name }) => name);
+  if (broken.length > 0)
+    return failure(
+      OPERATORS,
+      `somebody has changed ${broken.join(', ')} in the database`,
+      'run `tollgate operator remove` for each; find out who writes to the database',
+    );
+  if (!(await readRules(database)).sealed)
+    return failure(
+      OPERATORS,
+      'somebody has changed the rules of approvals in the database: everything needs a second person',
+      'run `tollgate approval require`; find out who writes to the database',
+    );
+  const recovered = rows.filter(({ history }) =>
+    history.some(
+      ({ action, atMs }) => action === 'operator.recovered' && atMs > Date.now() - NOT_INDEPENDENT_MS,
+    ),
+  );
+  if (recovered.length > 0)
+    return warning(
+      OPERATORS,
+      `a sign-in link was made without a token for ${recovered.map(({ name }) => name).join(', ')}`,
+      'ask who it was: `tollgate journal --action operator.recovered`',
+    );
+  return ok(OPERATORS, 'nobody has changed them, or what needs a second person, in the database');
 }
 
 function examineGateways(
@@ -156,7 +230,7 @@ function examineLink(link: ListedAcquirer): CheckResult {
   }
 }
 
-function examineKeeping(state: GatewayState, { databaseUrl }: Settings): CheckResult[] {
+function examineKeeping(state: GatewayState, { databaseUrl, environment }: Settings): CheckResult[] {
   return [
     byAge(
       'data keys',
@@ -168,12 +242,31 @@ function examineKeeping(state: GatewayState, { databaseUrl }: Settings): CheckRe
         todo: '`tollgate keys rotate`',
       },
     ),
+    state.brokenSeals === 0
+      ? ok('seals', 'none was found broken within 7 days')
+      : failure(
+          'seals',
+          `${state.brokenSeals} reports of broken seals within 7 days: somebody has changed the database`,
+          '`tollgate keys verify` names what was changed; find out who writes to the database',
+        ),
     state.journalGuards === 2
       ? ok('journal', 'can only be appended to')
       : failure(
           'journal',
           'its triggers are switched off or gone',
           'somebody can have changed it: find out who, and restore them',
+        ),
+    environment === 'development'
+      ? ok('review of access', 'is not wanted outside production')
+      : byAge(
+          'review of access',
+          state.unreviewedSeconds,
+          { warnAbove: REVIEW_EVERY },
+          {
+            nothing: 'there are no operators yet',
+            found: (age) => `the last one, or the first operator, is ${age} old`,
+            todo: '`tollgate operator review`, every six months (PCI DSS 7.2.4)',
+          },
         ),
     ...(databaseUrl !== undefined
       ? [notChecked('backups', 'of a PostgreSQL of your own: look where they are made')]

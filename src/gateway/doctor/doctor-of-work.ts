@@ -34,7 +34,10 @@ export interface GatewayState {
   readonly highestId: number | null;
   readonly keySeconds: number | null;
   readonly backupSeconds: number | null;
+  /** Since access was reviewed, or since the first operator was added. */
+  readonly unreviewedSeconds: number | null;
   readonly journalGuards: number;
+  readonly brokenSeals: number;
 }
 
 export async function examineWork(database: Database, state: GatewayState): Promise<CheckResult[]> {

@@ -3,6 +3,7 @@ import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { FeedFigures } from '../../events/watcher.js';
 import type { RequestFigures } from '../../http/answers.js';
 import type { FailedLogIns } from '../../http/authentication.js';
+import type { ConnectionFigures } from '../../http/connections.js';
 import type { Figures, Series } from '../../http/observability/metrics.js';
 import type { ServerFigures } from '../../http/server.js';
 import type { TransactionFigures } from '../../payments/transaction-figures.js';
@@ -42,7 +43,7 @@ export interface FigureParts {
   /** If spans are exported. */
   readonly spans: SpanExport | undefined;
   readonly logLinesDropped: () => number;
-  readonly brokenSeals: { readonly users: number };
+  readonly brokenSeals: () => { readonly users: number; readonly rows: number; readonly journal: number };
 }
 
 /** `stored`: includes the metrics from the database, which are the same for all processes. */
@@ -66,16 +67,28 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
     ),
     requestsShed: one(shed),
     requestsUnreadable: [...requests.unreadable].map(([status, count]) => [[String(status)], count]),
-    connections: one(connections.open),
-    connectionsMax: one(connections.most),
-    connectionsRefused: one(connections.turnedAway),
+    ...connectionFigures('api', connections),
     failedHandshakes: one(failedHandshakes),
     failedLogIns: one(failedLogIns.total),
     failedLogInsHeld: one(failedLogIns.totalHeld),
     brokenSeals: [
-      [['user'], brokenSeals.users],
+      [['user'], brokenSeals().users],
+      [['row'], brokenSeals().rows],
       [['vault'], vault.brokenSeals.count],
+      [['journal'], brokenSeals().journal],
     ],
+  };
+}
+
+export function connectionFigures(
+  listener: 'api' | 'operators',
+  { open, most, turnedAway }: ConnectionFigures,
+): Figures {
+  const ofListener = (value: number): readonly Series[] => [[[listener], value]];
+  return {
+    connections: ofListener(open),
+    connectionsMax: ofListener(most),
+    connectionsRefused: ofListener(turnedAway),
   };
 }
 
@@ -105,6 +118,7 @@ function linkFigures({ links: { reports } }: FigureParts): Figures {
   return {
     linkConnections: reports.map(({ name, connections }) => [[name], connections]),
     linkSignedOn: reports.map(({ name, signedOn }) => [[name], signedOn]),
+    linkUnasked: reports.map(({ name, unasked = 0 }) => [[name], unasked]),
     linkBreakersOpen: reports.map(({ name, failingFor = 0 }) => [[name], failingFor]),
   };
 }

@@ -16,6 +16,8 @@ export function linkLog(log: Logger): Told {
     onLineEvent: (link, news) => {
       if (news.kind === 'down')
         log.error({ link, reason: news.reason }, 'acquirer link down, payments over it are not sent');
+      else if (news.kind === 'unasked answers')
+        log.warn({ link, count: news.count }, 'acquirer sent answers that nothing had asked for');
       else if (news.afterSeconds === undefined) log.info({ link }, 'acquirer link signed on');
       else log.warn({ link, seconds: news.afterSeconds }, 'acquirer link up again');
     },

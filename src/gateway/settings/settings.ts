@@ -1,6 +1,7 @@
 // The settings: environment variables, each validated before anything starts. A wrong one stops the start.
 import { resolve } from 'node:path';
 import { MOST_DAYS_KEPT } from '../../events/feed.js';
+import { anchorFiles, type Destination } from '../../journal/anchor.js';
 import { POINTS, type Point, REROUTED } from '../../payments/pipeline/create.js';
 import { DatabaseUrlError, serversOf } from '../../postgres/database-url.js';
 import { Networks } from '../../values/network.js';
@@ -10,7 +11,7 @@ import { MOST_LOG_DAYS } from '../../webhooks/attempts.js';
 import type { OtlpSettings } from '../observability/span-export.js';
 import { type KeyEncryption, readKeyEncryption, readPreviousKeyEncryption } from './key-settings.js';
 import { type Environment, type OpenSecret, SettingsError, type Source, Variables } from './variables.js';
-import { type ConsoleSettings, readConsole, readOtlp } from './watching-settings.js';
+import { type ConsoleSettings, readConsole, readJournalAnchors, readOtlp } from './watching-settings.js';
 
 export { SettingsError };
 
@@ -27,20 +28,24 @@ export interface Settings {
   readonly port: number;
   /** The operators' listener. Undefined: none. */
   readonly console: ConsoleSettings | undefined;
+  /** After how long without activity a session on the console ends. */
+  readonly sessionIdleMs: number;
   /** Undefined: the gateway speaks plain HTTP. */
   readonly tls: TlsSettings | undefined;
   /** Proxies whose word counts for a client's address: networks, separated by commas. */
   readonly trustedProxies: string | undefined;
   /** Where spans are exported. Undefined: nowhere. */
   readonly otlp: OtlpSettings | undefined;
+  /** Where the end of the journal is kept outside of the database. */
+  readonly journalAnchors: readonly Destination[];
+  /** The files among them. */
+  readonly journalAnchorFiles: readonly string[];
   readonly demo: boolean;
   /** How many days of generated trade the demo starts with. */
   readonly demoDays: number;
   readonly logLevel: string;
-  /** The name of the operator who runs a command. */
-  readonly operator: string | undefined;
-  /** Operators' requests above this many cents need a second person. Undefined: none do. */
-  readonly fourEyesAboveCents: number | undefined;
+  /** By which the console vouches for whoever runs a command. */
+  readonly operatorToken: string | undefined;
   readonly acquirerDeadlineMs: number;
   readonly resolverIntervalMs: number;
   readonly resolverFirstPauseMs: number;
@@ -81,6 +86,8 @@ export interface TlsSettings {
   readonly key: Source;
 }
 
+/** PCI DSS 8.2.8 allows no more. */
+export const MOST_IDLE_MINUTES = 15;
 const ENVIRONMENTS = ['development', 'production'] as const;
 
 export function readSettings(environment: Environment = process.env): Settings {
@@ -93,6 +100,7 @@ export function readSettings(environment: Environment = process.env): Settings {
 
 function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
   const databaseUrl = readDatabaseUrl(variables);
+  const journalAnchors = readJournalAnchors(variables);
   const dataDir = resolve(variables.text('TOLLGATE_DATA_DIR') ?? 'data');
   const integer = (name: string, otherwise: number, least: number, most: number) =>
     variables.integer(`TOLLGATE_${name}`, otherwise, least, most);
@@ -105,15 +113,17 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     host: variables.text('TOLLGATE_HOST') ?? '127.0.0.1',
     port: integer('PORT', 8080, 0, 65_535),
     console: readConsole(variables),
+    sessionIdleMs: integer('CONSOLE_IDLE_MINUTES', MOST_IDLE_MINUTES, 1, 720) * 60_000,
     tls: readTls(variables),
     trustedProxies: readTrustedProxies(variables),
     otlp: readOtlp(variables),
+    journalAnchors,
+    journalAnchorFiles: anchorFiles(journalAnchors),
     demo:
       variables.choice('TOLLGATE_DEMO', ['true', 'false'], databaseUrl === undefined ? 'true' : 'false') ===
       'true',
     demoDays: integer('DEMO_DAYS', 9, 0, 120),
-    operator: variables.text('TOLLGATE_OPERATOR'),
-    fourEyesAboveCents: readFourEyes(variables),
+    operatorToken: variables.text('TOLLGATE_OPERATOR_TOKEN'),
     logLevel: variables.choice('TOLLGATE_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
     acquirerDeadlineMs: integer('ACQUIRER_DEADLINE_MS', 10_000, 50, 120_000),
     resolverIntervalMs: integer('RESOLVER_INTERVAL_MS', 1_000, 10, 60_000),
@@ -199,16 +209,6 @@ function readNetworks(variables: Variables): string[] {
     }
   }
   return named;
-}
-
-/** 0: whatever the amount. */
-function readFourEyes(variables: Variables): number | undefined {
-  const text = variables.text('TOLLGATE_FOUR_EYES_ABOVE');
-  if (text === undefined) return undefined;
-  if (!/^[0-9]{1,12}$/.test(text)) {
-    throw new SettingsError('TOLLGATE_FOUR_EYES_ABOVE must be an amount in cents from 0 to 999999999999');
-  }
-  return Number(text);
 }
 
 function readCrashAt(variables: Variables): Settings['crashAt'] {

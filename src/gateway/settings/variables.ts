@@ -20,6 +20,12 @@ export type Source = { readonly text: string } | { readonly path: string };
 
 const OTHERS_CAN_READ = 0o004;
 const PREFIX = 'TOLLGATE_';
+/** What took the place of settings that were. */
+const ENDED: Readonly<Record<string, string>> = {
+  TOLLGATE_FOUR_EYES_ABOVE:
+    'the limit is in the database: unset it, and run `tollgate approval require --above AUD=CENTS`',
+  TOLLGATE_OPERATOR: 'commands take a token that the console gives, in TOLLGATE_OPERATOR_TOKEN',
+};
 const IN_A_FILE = '_FILE';
 /** For tests: how they run, and the variable that the embedded PostgreSQL reads. */
 const OF_TESTS = /^TOLLGATE_(TEST_.+|POSTGRES_AS)$/;
@@ -126,6 +132,8 @@ export class Variables {
   #advice(name: string): string {
     const bare = (setting: string) => setting.replace(PREFIX, '');
     const upper = name.toUpperCase();
+    const instead = ENDED[upper];
+    if (instead !== undefined) return instead;
     const ending = upper.endsWith(IN_A_FILE) ? IN_A_FILE : '';
     const wanted = bare(upper.slice(0, upper.length - ending.length));
     const meant = nearest(wanted, [...this.#asked].map(bare));

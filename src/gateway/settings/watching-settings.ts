@@ -1,5 +1,6 @@
-// The settings of the operators' listener and of tracing.
+// The settings of the operators' listener, of tracing, and of the journal's anchors.
 
+import { type Destination, readDestination } from '../../journal/anchor.js';
 import type { ProviderSettings } from '../../operators/sign-in/provider.js';
 import { isLoopback } from '../../values/network.js';
 import type { OtlpSettings } from '../observability/span-export.js';
@@ -66,6 +67,7 @@ function readProvider(variables: Variables): ProviderSettings | undefined {
   const clientId = variables.text('TOLLGATE_OIDC_CLIENT_ID');
   const clientSecret = variables.secret('TOLLGATE_OIDC_CLIENT_SECRET');
   const claim = variables.text('TOLLGATE_OIDC_CLAIM') ?? 'email';
+  const [acr, amr] = [listOf(variables, 'TOLLGATE_OIDC_ACR'), listOf(variables, 'TOLLGATE_OIDC_AMR')];
   if (issuer === undefined) return undefined;
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
@@ -77,7 +79,12 @@ function readProvider(variables: Variables): ProviderSettings | undefined {
     throw new SettingsError(
       'TOLLGATE_OIDC_CLIENT_ID and TOLLGATE_OIDC_CLIENT_SECRET are needed with TOLLGATE_OIDC_ISSUER',
     );
-  return { issuer, clientId, clientSecret, claim };
+  return { issuer, clientId, clientSecret, claim, acr, amr };
+}
+
+function listOf(variables: Variables, name: string): string[] {
+  const values = (variables.text(name) ?? '').split(',').map((each) => each.trim());
+  return values.filter((value) => value !== '');
 }
 
 /** Traces reveal payments, so they are never sent unencrypted over a network. */
@@ -99,4 +106,19 @@ export function readOtlp(variables: Variables): OtlpSettings | undefined {
     url: `${text.replace(/\/+$/, '')}/v1/traces`,
     headers: Object.fromEntries(named as [string, string][]),
   };
+}
+
+/** A checkpoint that somebody changes on its way is useless. */
+export function readJournalAnchors(variables: Variables): Destination[] {
+  const texts = (variables.text('TOLLGATE_JOURNAL_ANCHOR') ?? '').split(',').map((each) => each.trim());
+  return texts
+    .filter((text) => text !== '')
+    .map((text) => {
+      const destination = readDestination(text, isSafe);
+      if (destination === undefined)
+        throw new SettingsError(
+          'TOLLGATE_JOURNAL_ANCHOR must be a file such as /var/log/tollgate/journal, syslog, syslog+udp://HOST:PORT, syslog+tcp://HOST:PORT or https://…, or several with commas between; http:// leads to this machine only',
+        );
+      return destination;
+    });
 }

@@ -47,11 +47,12 @@ export const METRICS = {
     'What came on connections and was no request, or did not come whole.',
     'status',
   ),
-  connections: gauge('sum', 'connections', 'Open connections of clients.'),
-  connectionsMax: gauge('sum', 'connections_max', 'So many connections there may be.'),
+  connections: gauge('sum', 'connections', 'Open connections of clients.', 'listener'),
+  connectionsMax: gauge('sum', 'connections_max', 'So many connections there may be.', 'listener'),
   connectionsRefused: counter(
     'connections_refused',
     'Connections that were closed or not taken, since there were too many.',
+    'listener',
   ),
   failedHandshakes: counter('failed_handshakes', 'TLS handshakes that failed.'),
   failedLogIns: counter('failed_log_ins', 'Requests with wrong credentials or none.'),
@@ -104,6 +105,11 @@ export const METRICS = {
 
   linkConnections: gauge('sum', 'link_connections', 'Connections that a link keeps to its host.', 'acquirer'),
   linkSignedOn: gauge('sum', 'link_connections_signed_on', 'Those of them that are signed on.', 'acquirer'),
+  linkUnasked: counter(
+    'link_unasked_answers',
+    'Answers of a host that nothing had asked for. Too many close the connection.',
+    'acquirer',
+  ),
   linkBreakersOpen: gauge(
     'max',
     'link_breakers_open',
@@ -183,6 +189,11 @@ export const METRICS = {
     'max',
     'data_key_oldest_seconds',
     'The age of the oldest data key that new seals are made with.',
+  ),
+  journalUnanchored: gauge(
+    'max',
+    'journal_unanchored_seconds',
+    'For how long the end of the journal has not been anchored. 0 where it is.',
   ),
   brokenSeals: counter(
     'broken_seals',

@@ -1,8 +1,9 @@
-// Attempts to sign in by a password: counted before it is looked at, so that many at the same time are no way around. Whoever has signed
-// in on a device before is counted apart there: nobody who guesses under a colleague's name keeps the colleague out.
+// Attempts to sign in by a password: each is counted before the password is checked, so that many at the same time are no way around.
+// A device on which an operator has signed in before is counted separately: guessing a colleague's password does not lock them out.
 import { randomUUID } from 'node:crypto';
-import { isIPv6 } from 'node:net';
+import type { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Queryable } from '../../postgres/database.js';
+import { networkOf } from '../../values/network.js';
 import { refuse } from '../../values/refusal.js';
 import {
   BEGIN_ATTEMPT,
@@ -15,48 +16,52 @@ import {
   REMEMBER_DEVICE,
 } from './attempts.sql.js';
 
-/** Within fifteen minutes. */
-const MOST_OF_BOTH = 5;
+/** Of one name within half an hour: then it is locked for half an hour. */
+export const MOST_OF_NAME = 10;
+/** From one network within half an hour, whatever the names. */
 const MOST_OF_NETWORK = 20;
-/** Within an hour. */
-const MOST_OF_OPERATOR = 30;
+/** More are not counted, so that nobody fills the table: then only known devices take a password. */
+const MOST_COUNTED = 10_000;
 
 export interface Attempt {
-  /** Empty for a name that nobody has. */
-  readonly operator: string;
+  /** Of the name that was typed, whether or not anybody has it. The name itself may be a password, and is stored nowhere. */
+  readonly nameTag: Buffer;
   /** Where it is made: a device that is known, or the network of an address. */
   readonly from: string;
+  /** Whether the name is locked if it fails. */
+  readonly isLast: boolean;
 }
 
-/** Refuses what is one too many. Until it is `attemptSucceeded` it counts as one that failed. */
+/** Refuses what is one too many, in the same way for every name. Until it is `attemptSucceeded` it counts as one that failed. */
 export async function beginAttempt(
   database: Queryable,
-  operator: string,
+  key: CredentialKey,
+  name: string,
   address: string,
   device: Buffer | undefined,
 ): Promise<Attempt> {
-  const from = await whereFrom(database, operator, address, device);
+  const nameTag = key.tagOfToken('name', name);
+  const from = await whereFrom(database, name, address, device);
   const isKnown = from.startsWith('device:');
-  await database.transaction(async (connection) => {
-    await connection.query(LOCK_ATTEMPTS, [operator, from]);
-    const { rows } = await connection.query<Record<'ofBoth' | 'ofNetwork' | 'ofOperator', number>>(
-      COUNT_ATTEMPTS,
-      [operator, from],
-    );
-    const { ofBoth = 0, ofNetwork = 0, ofOperator = 0 } = rows[0] ?? {};
-    const tooMany = isKnown
-      ? ofBoth >= MOST_OF_BOTH
-      : ofNetwork >= MOST_OF_NETWORK ||
-        (operator !== '' && (ofBoth >= MOST_OF_BOTH || ofOperator >= MOST_OF_OPERATOR));
-    if (tooMany) refuse('too_many_attempts');
+  const isLast = await database.transaction(async (connection) => {
+    await connection.query(LOCK_ATTEMPTS, [nameTag, from]);
     await connection.query(FORGET_ATTEMPTS);
-    await connection.query(BEGIN_ATTEMPT, [randomUUID(), operator, from]);
+    const { rows } = await connection.query<Record<'ofName' | 'ofNetwork' | 'ofAll', number>>(
+      COUNT_ATTEMPTS,
+      [nameTag, from, isKnown],
+    );
+    const { ofName = 0, ofNetwork = 0, ofAll = 0 } = rows[0] ?? {};
+    // guard(sign-in: ten wrong passwords lock a name): ofName >= MOST_OF_NAME || ⇒
+    if (ofName >= MOST_OF_NAME || (!isKnown && (ofNetwork >= MOST_OF_NETWORK || ofAll >= MOST_COUNTED)))
+      refuse('too_many_attempts');
+    await connection.query(BEGIN_ATTEMPT, [randomUUID(), nameTag, from]);
+    return ofName === MOST_OF_NAME - 1;
   });
-  return { operator, from };
+  return { nameTag, from, isLast };
 }
 
-export async function attemptSucceeded(connection: Queryable, { operator, from }: Attempt): Promise<void> {
-  await connection.query(CLEAR_ATTEMPTS, [operator, from]);
+export async function attemptSucceeded(connection: Queryable, { nameTag, from }: Attempt): Promise<void> {
+  await connection.query(CLEAR_ATTEMPTS, [nameTag, from]);
 }
 
 /** The device on which an operator has just signed in, by what its browser keeps. */
@@ -65,30 +70,27 @@ export async function rememberDevice(connection: Queryable, operator: string, de
   await connection.query(FORGET_DEVICES, [operator]);
 }
 
-async function whereFrom(
+/** Whether the operator has signed in there. */
+export async function knowsDevice(
   database: Queryable,
   operator: string,
+  device: Buffer | undefined,
+): Promise<boolean> {
+  return (
+    device !== undefined && (await database.query(KNOWS_DEVICE, [operator, deviceName(device)])).count > 0
+  );
+}
+
+async function whereFrom(
+  database: Queryable,
+  name: string,
   address: string,
   device: Buffer | undefined,
 ): Promise<string> {
-  if (device !== undefined && operator !== '') {
-    const name = deviceName(device);
-    if ((await database.query(KNOWS_DEVICE, [operator, name])).count > 0) return name;
-  }
+  if (device !== undefined && (await knowsDevice(database, name, device))) return deviceName(device);
   return networkOf(address);
 }
 
 function deviceName(device: Buffer): string {
   return `device:${device.toString('hex')}`;
-}
-
-/** Whoever has an address of IPv6 has as many as there are in a /64. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [head = '', tail] = address.split('::');
-  const before = head.split(':').filter((group) => group !== '');
-  const after = (tail ?? '').split(':').filter((group) => group !== '');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...new Array<string>(zeros).fill('0'), ...after];
-  return `${groups.slice(0, 4).join(':')}::/64`;
 }

@@ -10,7 +10,8 @@ import {
   type SignInMeans,
 } from '../operator.js';
 import { endSessionsOf, type Session } from '../sessions.js';
-import { signedIn, type Visitor } from './sign-in.js';
+import { lastPasswordsOf } from './new-password.js';
+import { refuseDisabled, signedIn, type Visitor } from './sign-in.js';
 
 const MOST_PASSKEYS = 10;
 
@@ -21,19 +22,21 @@ export interface PasskeyView {
 }
 
 /** In place of whatever there was: who needs a link has lost it, or somebody else has it. Every session ends, and a new one begins. */
-export function enrol(
+export async function enrol(
   database: Queryable,
   key: CredentialKey,
-  { operator: { name } }: Session,
+  { operator: enrolling }: Session,
   means: Partial<SignInMeans>,
   method: 'passkey' | 'password',
   visitor: Visitor,
 ): Promise<string> {
+  const { name } = enrolling;
+  await refuseDisabled(database, key, enrolling, method);
   return database.transaction(async (connection) => {
     const change = { actor: `operator:${name}`, action: 'operator.enrolled', detail: method } as const;
-    const operator = await changeOperator(connection, key, name, change, ({ removed }) => {
-      if (removed) refuse('operator_removed', { name });
-      return { ...NO_MEANS, ...means };
+    const operator = await changeOperator(connection, key, name, change, (before) => {
+      if (before.removed) refuse('operator_removed', { name });
+      return { ...NO_MEANS, ...means, formerPasswords: lastPasswordsOf(before) };
     });
     await endSessionsOf(connection, name);
     return signedIn(connection, key, operator, method, visitor);

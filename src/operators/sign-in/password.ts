@@ -9,9 +9,6 @@ const COST = { N: 2 ** 16, r: 8, p: 2 };
 const MOST_MEMORY = 128 * 1024 * 1024;
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
-export const SHORTEST_PASSWORD = 12;
-export const LONGEST_PASSWORD = 200;
-const FEWEST_CHARACTERS = 6;
 /** Each takes time and memory that payments want: one after the other, and few may wait. */
 const MOST_WAITING = 16;
 
@@ -59,37 +56,3 @@ export class Passwords {
     });
   }
 }
-
-/** Why a password is too easily guessed; undefined for one that is not. */
-export function weaknessOf(password: string, name: string): 'too short' | 'common' | undefined {
-  if (password.length < SHORTEST_PASSWORD) return 'too short';
-  const lower = password.toLowerCase();
-  const isNamed = name.length > 2 && lower.includes(name.toLowerCase());
-  const rest = COMMON.reduce((left, word) => left.replaceAll(word, ''), lower);
-  const isPoor = new Set(lower).size < FEWEST_CHARACTERS || rest.length < SHORTEST_PASSWORD / 2;
-  return isNamed || isPoor ? 'common' : undefined;
-}
-
-/** What a password consists of where somebody took no trouble. */
-const COMMON = [
-  'password',
-  'passwort',
-  'tollgate',
-  'operator',
-  'administrator',
-  'admin',
-  'welcome',
-  'letmein',
-  'qwertyuiop',
-  'qwerty',
-  'asdfghjkl',
-  '1234567890',
-  '123456',
-  '12345',
-  'abcdef',
-  'iloveyou',
-  'changeme',
-  'secret',
-  'summer',
-  'winter',
-];

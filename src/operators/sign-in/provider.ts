@@ -12,6 +12,16 @@ export interface ProviderSettings {
   readonly clientSecret: string;
   /** By which operators are found whom it has not named before: it holds the name of an operator. */
   readonly claim: string;
+  /** How strongly somebody must have signed in there: one of these classes (`acr`), and all of these methods (`amr`). */
+  readonly acr: readonly string[];
+  readonly amr: readonly string[];
+}
+
+/** Somebody whom it has not asked for enough. */
+export interface TooWeak {
+  readonly subject: undefined;
+  /** For the log. */
+  readonly because: string;
 }
 
 /** What is kept in the browser between going and coming back. */
@@ -27,8 +37,9 @@ interface Going {
 export interface Identified {
   /** For good: the provider, and what it calls this person. */
   readonly subject: string;
-  /** Undefined where it does not say, or does not vouch for it. */
+  /** Undefined where it does not say, or does not vouch for it; then `because` says why, for the log. */
   readonly name: string | undefined;
+  readonly because: string | undefined;
   /** As it was given to `go`. */
   readonly session: string | undefined;
 }
@@ -36,6 +47,13 @@ export interface Identified {
 const WITHIN_MS = 10 * 60_000;
 const TIMEOUT_S = 5;
 const KNOWN_FOR_MS = 10 * 60_000;
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** For the log, where it must not be long. */
+function inWords(claim: unknown): string {
+  return claim === undefined ? 'absent' : JSON.stringify(claim).slice(0, 100);
+}
 
 export class IdentityProvider {
   readonly #key: Buffer;
@@ -60,6 +78,7 @@ export class IdentityProvider {
     session?: string,
   ): Promise<{ readonly url: string; readonly kept: string }> {
     const configuration = await this.#configuration(nowMs);
+    const { acr } = this.settings;
     const verifier = client.randomPKCECodeVerifier();
     const going: Going = {
       state: client.randomState(),
@@ -75,13 +94,14 @@ export class IdentityProvider {
       code_challenge_method: 'S256',
       state: going.state,
       nonce: going.nonce,
+      ...(acr.length > 0 && { acr_values: acr.join(' ') }),
       ...(session !== undefined && { prompt: 'login', max_age: String(WITHIN_MS / 1_000) }),
     });
     return { url: url.href, kept: this.#seal(going) };
   }
 
   /** Undefined where it did not say who it is, or was not asked by this browser. */
-  async comeBack(cameTo: string, kept: string, nowMs: number): Promise<Identified | undefined> {
+  async comeBack(cameTo: string, kept: string, nowMs: number): Promise<Identified | TooWeak | undefined> {
     const going = this.#open(kept);
     if (going === undefined || going.endMs < nowMs) return undefined;
     const configuration = await this.#configuration(nowMs);
@@ -95,19 +115,37 @@ export class IdentityProvider {
       });
       const claims = tokens.claims();
       if (claims === undefined) return undefined;
+      const because = this.#weaknessOf(claims);
+      // guard(provider: nobody signs in less strongly than wanted): if (because !== undefined) return { subject: undefined, because }; ⇒
+      if (because !== undefined) return { subject: undefined, because };
       const { issuer } = configuration.serverMetadata();
-      return { subject: `${issuer} ${claims.sub}`, name: this.#nameIn(claims), session: going.session };
+      return { subject: `${issuer} ${claims.sub}`, ...this.#nameIn(claims), session: going.session };
     } catch {
       return undefined;
     }
   }
 
-  #nameIn(claims: Readonly<Record<string, unknown>>): string | undefined {
+  #weaknessOf({ acr, amr }: Claims): string | undefined {
+    const wanted = this.settings;
+    if (wanted.acr.length > 0 && !(typeof acr === 'string' && wanted.acr.includes(acr)))
+      return `acr is ${inWords(acr)}, and TOLLGATE_OIDC_ACR wants ${wanted.acr.join(' or ')}`;
+    const methods: readonly unknown[] = Array.isArray(amr) ? amr : [];
+    if (!wanted.amr.every((method) => methods.includes(method)))
+      return `amr is ${inWords(amr)}, and TOLLGATE_OIDC_AMR wants ${wanted.amr.join(' and ')}`;
+    return undefined;
+  }
+
+  /** Anybody can write somebody else's address into their profile. So a name that is an address must be the verified one. */
+  #nameIn(claims: Claims): Pick<Identified, 'name' | 'because'> {
     const { claim } = this.settings;
     const name = claims[claim];
-    // Anybody can write somebody else's address into their profile.
-    const isVouchedFor = claim !== 'email' || claims.email_verified === true;
-    return typeof name === 'string' && isVouchedFor ? name : undefined;
+    if (typeof name !== 'string') return { name: undefined, because: `there is no claim ${claim}` };
+    const { email, email_verified: isVerified } = claims;
+    const isTheirs =
+      isVerified === true && typeof email === 'string' && email.toLowerCase() === name.toLowerCase();
+    // guard(provider: an address that is not verified names nobody): !name.includes('@') || isTheirs ⇒ name !== ''
+    if (!name.includes('@') || isTheirs) return { name, because: undefined };
+    return { name: undefined, because: `the address in ${claim} is not verified (email_verified)` };
   }
 
   async #configuration(nowMs: number): Promise<client.Configuration> {

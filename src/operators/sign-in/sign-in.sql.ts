@@ -14,6 +14,11 @@ export const FIND_BY_SUBJECT: Statement = {
   text: `SELECT ${OPERATOR} FROM operator WHERE provider_subject = $1`,
 };
 
+export const STORE_SIGN_IN: Statement = {
+  name: '',
+  text: `UPDATE operator SET signed_in_at = to_timestamp($2::float8 / 1000), signed_in_seal = $3 WHERE name = $1`,
+};
+
 /** A code works once, and none before it works any more. */
 export const USE_CODE: Statement = {
   name: '',

@@ -4,22 +4,24 @@ import { journal } from '../../journal/journal.js';
 import { type CredentialKey, sameBytes } from '../../organisations/users/credentials.js';
 import type { Queryable } from '../../postgres/database.js';
 import { Refusal, refuse } from '../../values/refusal.js';
+import { disabledOperators, sealOfSignIn } from '../idle-operators.js';
 import {
   changeOperator,
-  isSealedOperator,
+  isAsSealedLast,
   type OperatorRow,
   type Passkey,
   type SealedOperator,
   type SignInMethod,
 } from '../operator.js';
-import { FIND_OPERATOR } from '../operators.sql.js';
+import { FIND_OPERATOR, LIST_OPERATORS } from '../operators.sql.js';
 import { databaseTime, openSession, type Session } from '../sessions.js';
-import { attemptSucceeded, beginAttempt, rememberDevice } from './attempts.js';
+import { type Attempt, attemptSucceeded, beginAttempt, knowsDevice, rememberDevice } from './attempts.js';
 import type { Passwords } from './password.js';
 import {
   FIND_BY_PASSKEY,
   FIND_BY_SUBJECT,
   FORGET_CHALLENGES,
+  STORE_SIGN_IN,
   USE_CHALLENGE,
   USE_CODE,
   USE_PASSKEY,
@@ -43,6 +45,15 @@ export interface PasswordMeans {
   readonly key: CredentialKey;
   readonly passwords: Passwords;
   readonly totp: TotpSeals;
+  /** Called with the tenth wrong password under a name. The name is not given: it may be a password. */
+  readonly onLocked: (from: string) => void;
+}
+
+/** The browser in which a link is opened. */
+interface OpeningBrowser {
+  readonly device: Buffer | undefined;
+  /** Who is signed in there. */
+  readonly signedIn: string | undefined;
 }
 
 /** Uses the link up. */
@@ -51,8 +62,10 @@ export async function useLink(
   key: CredentialKey,
   name: string,
   token: string,
+  browser: OpeningBrowser,
 ): Promise<SealedOperator> {
   const change = { actor: `operator:${name}`, action: 'operator.link_used' } as const;
+  await needInvited(database, key, name, token, browser);
   try {
     return await changeOperator(database, key, name, change, async (operator, connection) => {
       const { linkTag, linkUntilMs, removed } = operator;
@@ -66,6 +79,29 @@ export async function useLink(
   }
 }
 
+/** A link is for whom it was made: not in a browser in which whoever made it is signed in, or ever was. The journal has the attempt. */
+async function needInvited(
+  database: Queryable,
+  key: CredentialKey,
+  name: string,
+  token: string,
+  { device, signedIn: current }: OpeningBrowser,
+): Promise<void> {
+  const operator = await findOperator(database, key, name);
+  // Without the right token nobody learns who made it.
+  if (!operator?.linkTag || !sameBytes(operator.linkTag, key.tagOfLink(name, token))) return;
+  const made = operator.history.findLast(({ action }) => MAKES_LINK.includes(action));
+  const by = made?.by.replace(/^operator:/, '') ?? name;
+  const isInviter = by !== name && (current === by || (await knowsDevice(database, by, device)));
+  // guard(second person: nobody opens the link that they made for another): if (!isInviter) return; ⇒ if (by !== '') return;
+  if (!isInviter) return;
+  const detail = `sign-in link of ${name}, in a browser of ${by}`;
+  await journal(database, { actor: `operator:${by}`, action: 'operator.refused', detail });
+  refuse('sign_in_link_opened_by_inviter', { name, by });
+}
+
+const MAKES_LINK: readonly string[] = ['operator.added', 'operator.link_made'];
+
 /** By a password and a code. Returns what the browser is to keep. */
 export async function signInByPassword(
   database: Queryable,
@@ -76,12 +112,10 @@ export async function signInByPassword(
 ): Promise<string> {
   const operator = await findOperator(database, means.key, name);
   const { address, device } = visitor;
-  const attempt = await beginAttempt(database, operator?.name ?? '', address, device);
+  const attempt = await beginAttempt(database, means.key, name, address, device);
   const isRight = await knowsBoth(database, means, operator, given);
-  if (operator === undefined || !isRight) {
-    await journalFailure(database, operator, 'password');
-    refuse('sign_in_failed');
-  }
+  if (operator === undefined || !isRight) return failed(database, means, operator, attempt);
+  await refuseDisabled(database, means.key, operator, 'password');
   return database.transaction(async (connection) => {
     await attemptSucceeded(connection, attempt);
     return signedIn(connection, means.key, operator, 'password', visitor);
@@ -96,12 +130,35 @@ export async function proveByPassword(
   given: PasswordAndCode,
   { address, device }: Visitor,
 ): Promise<void> {
-  const attempt = await beginAttempt(database, operator.name, address, device);
-  if (!(await knowsBoth(database, means, operator, given))) {
-    await journalFailure(database, operator, 'password');
-    refuse('sign_in_failed');
-  }
+  const attempt = await beginAttempt(database, means.key, operator.name, address, device);
+  if (!(await knowsBoth(database, means, operator, given))) await failed(database, means, operator, attempt);
   await attemptSucceeded(database, attempt);
+}
+
+async function failed(
+  database: Queryable,
+  { onLocked }: PasswordMeans,
+  operator: SealedOperator | undefined,
+  { isLast, from }: Attempt,
+): Promise<never> {
+  await journalFailure(database, operator, 'password', isLast ? 'locked for half an hour' : undefined);
+  if (isLast) onLocked(from);
+  return refuse('sign_in_failed');
+}
+
+/** Only for somebody who has proved who they are: nobody else learns that the operator exists. */
+export async function refuseDisabled(
+  database: Queryable,
+  key: CredentialKey,
+  operator: SealedOperator,
+  method: SignInMethod,
+): Promise<void> {
+  const { name } = operator;
+  const { rows } = await database.query<OperatorRow>(LIST_OPERATORS);
+  // guard(sign-in: not while disabled): if (!disabledOperators(rows, key, await databaseTime(database)).has(name)) return; ⇒ if (rows.length > 0) return;
+  if (!disabledOperators(rows, key, await databaseTime(database)).has(name)) return;
+  await journalFailure(database, operator, method, 'disabled, no sign-in for 90 days');
+  refuse('operator_disabled', { name });
 }
 
 /** Takes as long where there is nobody, or nothing to be right. The code is used up only beside the right password. */
@@ -141,7 +198,7 @@ export async function findByPasskey(
     JSON.stringify([{ id }]),
     id,
   ]);
-  const operator = rows.find((row) => maySignIn(row, key));
+  const operator = await whoMaySignIn(database, key, rows);
   const passkey = operator?.passkeys.find((each) => each.id === id);
   return operator && passkey && { operator, passkey, counter: operator.counter };
 }
@@ -154,6 +211,7 @@ export async function signInByPasskey(
   counter: number,
   visitor: Visitor,
 ): Promise<string> {
+  await refuseDisabled(database, key, operator, 'passkey');
   return database.transaction(async (connection) => {
     await usePasskey(connection, operator.name, passkey.id, counter);
     return signedIn(connection, key, operator, 'passkey', visitor);
@@ -184,14 +242,14 @@ export async function signInByProvider(
   { subject, name }: ProvidersWord,
   visitor: Visitor,
 ): Promise<string> {
-  const bound = (await database.query<OperatorRow>(FIND_BY_SUBJECT, [subject])).rows.find((row) =>
-    maySignIn(row, key),
-  );
+  const { rows } = await database.query<OperatorRow>(FIND_BY_SUBJECT, [subject]);
+  const bound = await whoMaySignIn(database, key, rows);
   const operator = bound ?? (name === undefined ? undefined : await findOperator(database, key, name));
   if (operator === undefined || (bound === undefined && operator.providerSubject !== null)) {
     await journalFailure(database, operator, 'provider');
     refuse('provider_refused');
   }
+  await refuseDisabled(database, key, operator, 'provider');
   return database.transaction(async (connection) => {
     if (bound === undefined) await bindSubject(connection, key, operator.name, subject);
     return signedIn(connection, key, operator, 'provider', visitor);
@@ -237,6 +295,8 @@ export async function signedIn(
 ): Promise<string> {
   const session = { operator: name, stage: 'signed_in', method, address, agent } as const;
   const token = await openSession(connection, key, session);
+  const nowMs = await databaseTime(connection);
+  await connection.query(STORE_SIGN_IN, [name, nowMs, sealOfSignIn(key, name, nowMs)]);
   if (device !== undefined) await rememberDevice(connection, name, device);
   await journal(connection, {
     actor: `operator:${name}`,
@@ -252,13 +312,14 @@ export async function journalFailure(
   database: Queryable,
   operator: SealedOperator | undefined,
   method: SignInMethod,
+  more?: string,
 ): Promise<void> {
   const name = operator?.name ?? 'unknown';
   await journal(database, {
     actor: `operator:${name}`,
     action: 'operator.sign_in_failed',
     organisationId: operator?.organisationId ?? undefined,
-    detail: `${name}: ${method}`,
+    detail: [`${name}: ${method}`, ...(more === undefined ? [] : [more])].join(', '),
   });
 }
 
@@ -269,9 +330,14 @@ async function findOperator(
   name: string,
 ): Promise<SealedOperator | undefined> {
   const { rows } = await database.query<OperatorRow>(FIND_OPERATOR, [name]);
-  return rows.find((row) => maySignIn(row, key));
+  return whoMaySignIn(database, key, rows);
 }
 
-function maySignIn(row: OperatorRow, key: CredentialKey): boolean {
-  return !row.removed && isSealedOperator(key, row, row.seal);
+async function whoMaySignIn<Row extends OperatorRow>(
+  database: Queryable,
+  key: CredentialKey,
+  rows: readonly Row[],
+): Promise<Row | undefined> {
+  for (const row of rows) if (!row.removed && (await isAsSealedLast(database, key, row))) return row;
+  return undefined;
 }

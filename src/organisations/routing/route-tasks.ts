@@ -1,6 +1,7 @@
 // The routes of merchants: over which link which cards are paid. Set by the operator, in force within two seconds. This room owns
 // their table.
 import { type JournalAction, journal } from '../../journal/journal.js';
+import { checkSeal } from '../../journal/seals.js';
 import { formatPercent, parsePercent } from '../../plugins/surcharge.js';
 import type { Queryable } from '../../postgres/database.js';
 import { ID, type Kind, NUMBER, TEXT, TEXTS } from '../../tasks/kinds.js';
@@ -10,13 +11,13 @@ import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { isCurrency } from '../../values/money.js';
 import { type FieldProblem, refuse } from '../../values/refusal.js';
+import { ofLiveMerchant } from '../merchants.js';
 import { checkAcquirer, isTerminalTaken } from './merchant-acquirers.js';
 import { type Route, readRoutes } from './routes.js';
 import {
   BEGIN_ROUTES,
   BINS,
   COUNT_ROUTES,
-  END_ROUTES,
   LARGEST_SHARES,
   REMOVE_ROUTES,
   ROUTED_MERCHANT,
@@ -96,7 +97,7 @@ export async function setRoute(
 export async function showRoutes(database: Queryable, merchant: number): Promise<RouteView[]> {
   const { rows } = await database.query<{ organisationId: OrganisationId }>(ROUTED_MERCHANT, [merchant]);
   const { organisationId } = rows[0] ?? refuse('merchant_not_found', { merchant });
-  return (await readRoutes(database, organisationId, merchant as MerchantId)).map(viewOf);
+  return (await readRoutes(database, organisationId, merchant as MerchantId)).routes.map(viewOf);
 }
 
 /** Takes those away that have everything that is named: all of them, where nothing is. */
@@ -128,17 +129,13 @@ function change(
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<RoutedMerchant>(BEGIN_ROUTES, [merchant]);
     const routed = rows[0] ?? refuse('merchant_not_found', { merchant });
-    await work(connection, routed);
-    await connection.query(END_ROUTES, [merchant]);
     const { organisationId, id: merchantId } = routed;
-    await journal(connection, {
-      actor: operator,
-      action,
-      organisationId,
-      merchantId,
-      detail: inWords(named),
-    });
-    return showRoutes(connection, merchant);
+    await checkSeal(connection, (await readRoutes(connection, organisationId, merchantId)).row);
+    await work(connection, routed);
+    const { routes, row } = await readRoutes(connection, organisationId, merchantId);
+    const entry = { actor: operator, action, organisationId, merchantId, detail: inWords(named) };
+    await journal(connection, entry, row);
+    return routes.map(viewOf);
   });
 }
 
@@ -246,6 +243,8 @@ export const ROUTES = {
       // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
       scope: 'installation',
       route: 'POST /routes/:merchant/set',
+      fresh: true,
+      secondPerson: { for: 'links', when: ofLiveMerchant },
       input: {
         merchant: MERCHANT,
         acquirer: needed(TEXT, '--acquirer <name>', 'the link that it leads to'),
@@ -278,6 +277,8 @@ export const ROUTES = {
       role: 'operator',
       scope: 'installation',
       route: 'POST /routes/:merchant/off',
+      fresh: true,
+      secondPerson: { for: 'links', when: ofLiveMerchant },
       input: {
         merchant: MERCHANT,
         acquirer: optional(TEXT, '--acquirer <name>', 'only those that lead to this link'),

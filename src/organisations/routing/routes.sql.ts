@@ -1,27 +1,15 @@
+import { newestSeal } from '../../journal/seals.js';
 import { columns, optionalText, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { BinRange } from '../../values/card.js';
 
-/**
- * Locks the merchant, so that one command at a time changes its routes, and has every process read them anew. Returns what it takes to
- * know whether it can pay over a link.
- */
+/** Locks the merchant, so that one command at a time changes its routes. Returns what it takes to know whether it can pay over a link. */
 export const BEGIN_ROUTES: Statement = {
   name: '',
-  // guard(routes: one command at a time changes the routes of a merchant): UPDATE merchant SET ⏎ routes_version = greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, coalesce(routes_version, 0) + 1) ⏎ WHERE id = $1 ⏎ RETURNING organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals ⇒ SELECT organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals FROM merchant WHERE id = $1
+  // guard(routes: one command at a time changes the routes of a merchant): FOR NO KEY UPDATE ⇒
   text: `
-    UPDATE merchant SET
-      routes_version = greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, coalesce(routes_version, 0) + 1)
-    WHERE id = $1
-    RETURNING organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals`,
-};
-
-/** Without routes it pays over its own link, and nothing has to be read. */
-export const END_ROUTES: Statement = {
-  name: '',
-  text: `
-    UPDATE merchant m SET routes_version = NULL WHERE id = $1
-      AND NOT EXISTS (SELECT 1 FROM route r WHERE r.organisation_id = m.organisation_id AND r.merchant_id = m.id)`,
+    SELECT organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals FROM merchant WHERE id = $1
+    FOR NO KEY UPDATE`,
 };
 
 /** After organisation, merchant, acquirer, card type, currency, share and place. */
@@ -79,8 +67,9 @@ export const REMOVE_ROUTES: Statement = {
 export const ROUTES_OF_MERCHANT: Statement = {
   name: 'routes-of-merchant',
   text: `
-    SELECT acquirer, card_type AS "cardType", bin_from AS "binFrom", bin_to AS "binTo", currency, share, place
-    FROM route WHERE organisation_id = $1 AND merchant_id = $2`,
+    SELECT sealed.newest, acquirer, card_type AS "cardType", bin_from AS "binFrom", bin_to AS "binTo", currency, share, place
+    FROM (SELECT ${newestSeal("'routes/' || $2::integer")} AS newest) sealed
+    LEFT JOIN route ON organisation_id = $1 AND merchant_id = $2`,
 };
 
 /** Empty: of the whole installation. */

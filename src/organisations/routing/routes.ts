@@ -1,8 +1,9 @@
 // Routes: over which links a card payment may go, and in which order they are tried. Read once for each change that an operator makes.
+import { fitNow, type ReadRow } from '../../journal/seals.js';
 import type { Queryable } from '../../postgres/database.js';
 import { type BinRange, binBounds } from '../../values/card.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
-import type { Merchant } from '../users/callers.js';
+import type { Merchant, RoutesSeal } from '../users/callers.js';
 import { ROUTES_OF_MERCHANT } from './routes.sql.js';
 
 /** What is absent is for every card. */
@@ -17,7 +18,10 @@ export interface Route {
 }
 
 interface RouteRow {
-  readonly acquirer: string;
+  /** Of all routes of the merchant, behind its version. */
+  readonly newest: Buffer | null;
+  /** Null in the only row of a merchant that has none. */
+  readonly acquirer: string | null;
   readonly cardType: string | null;
   readonly binFrom: string | null;
   readonly binTo: string | null;
@@ -48,13 +52,38 @@ interface Ranked {
 const WHOLE = 100_000;
 const NO_BIN = [0, Number.POSITIVE_INFINITY] as const;
 
-/** In the order in which payments look through them. */
+interface ReadRoutes {
+  /** In the order in which payments look through them. */
+  readonly routes: readonly Route[];
+  readonly row: ReadRow;
+}
+
 export async function readRoutes(
   database: Queryable,
   organisationId: OrganisationId,
   merchantId: MerchantId,
-): Promise<Route[]> {
+): Promise<ReadRoutes> {
   const { rows } = await database.query<RouteRow>(ROUTES_OF_MERCHANT, [organisationId, merchantId]);
+  const found = rows.filter((row): row is StoredRoute => row.acquirer !== null);
+  const subject = `routes/${merchantId}`;
+  return {
+    routes: inOrder(found),
+    row: { subject, state: stateOf(organisationId, found), newest: rows[0]?.newest ?? null },
+  };
+}
+
+type StoredRoute = RouteRow & { readonly acquirer: string };
+
+/** In an order of its own: the database keeps none. */
+function stateOf(organisationId: OrganisationId, rows: readonly StoredRoute[]): readonly unknown[] | null {
+  if (rows.length === 0) return null;
+  const texts = rows.map(({ acquirer, cardType, binFrom, binTo, currency, share, place }) =>
+    JSON.stringify([acquirer, cardType, binFrom, binTo, currency, share, place]),
+  );
+  return [organisationId, texts.sort()];
+}
+
+function inOrder(rows: readonly StoredRoute[]): Route[] {
   return rows
     .map(({ acquirer, cardType, binFrom, binTo, currency, share, place }) => ({
       acquirer,
@@ -160,8 +189,7 @@ export class RouteTable {
   }
 }
 
-interface Known {
-  readonly version: number;
+interface Known extends RoutesSeal {
   readonly table: RouteTable;
   readonly readAtMs: number;
 }
@@ -175,40 +203,44 @@ const MOST_KEPT = 200_000;
 /** The routes that payments of this process go by. */
 export class Routes {
   readonly #known = new Map<MerchantId, Known>();
-  readonly #reading = new Map<MerchantId, Promise<RouteTable>>();
+  readonly #reading = new Map<MerchantId, Promise<RouteTable | undefined>>();
   #kept = 0;
 
   constructor(private readonly database: Queryable) {}
 
   /** Undefined where they have to be read: they are new to this process, or were changed. */
-  known({ id, routesVersion }: Merchant): RouteTable | undefined {
+  known({ id, routes }: Merchant): RouteTable | undefined {
     const known = this.#known.get(id);
-    if (known === undefined || known.version === routesVersion) return known?.table;
-    const isNewer = known.version > (routesVersion ?? 0) && performance.now() - known.readAtMs < DIFFERING_MS;
+    if (known === undefined || known.seal === routes?.seal) return known?.table;
+    const isNewer =
+      known.version > (routes?.version ?? 0) && performance.now() - known.readAtMs < DIFFERING_MS;
     return isNewer ? known.table : undefined;
   }
 
-  /** Those who want the same at the same time share one read. */
-  read(organisationId: OrganisationId, { id, routesVersion }: Merchant): Promise<RouteTable> {
+  /** Those who want the same at the same time share one read. Undefined where they are not as they were sealed. */
+  read(organisationId: OrganisationId, { id }: Merchant): Promise<RouteTable | undefined> {
     let reading = this.#reading.get(id);
     if (reading === undefined) {
-      reading = this.#read(organisationId, id, routesVersion as number).finally(() =>
-        this.#reading.delete(id),
-      );
+      reading = this.#read(organisationId, id).finally(() => this.#reading.delete(id));
       this.#reading.set(id, reading);
     }
     return reading;
   }
 
-  async #read(organisationId: OrganisationId, id: MerchantId, version: number): Promise<RouteTable> {
+  async #read(organisationId: OrganisationId, id: MerchantId): Promise<RouteTable | undefined> {
     const readAtMs = performance.now();
-    const table = new RouteTable(await readRoutes(this.database, organisationId, id));
+    const { routes, row } = await readRoutes(this.database, organisationId, id);
+    const fit = await fitNow(this.database, row);
+    // guard(directions: routes that are not as they were sealed lead nowhere): fit.kind === 'misfit' ⇒ fit.version < 0
+    if (fit.kind === 'misfit') return undefined;
+    const { version, seal } = fit;
+    const table = new RouteTable(routes);
     if (this.#kept + table.size > MOST_KEPT) {
       this.#known.clear();
       this.#kept = 0;
     }
     this.#kept += table.size - (this.#known.get(id)?.table.size ?? 0);
-    this.#known.set(id, { version, table, readAtMs });
+    this.#known.set(id, { version, seal, table, readAtMs });
     return table;
   }
 }

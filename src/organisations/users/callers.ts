@@ -1,14 +1,16 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two, and what it takes to be one of them.
+import { fitNow, sealToRead } from '../../journal/seals.js';
 import type { PluginSettings } from '../../plugins/contract.js';
 import { Batcher } from '../../postgres/batches.js';
-import type { Database } from '../../postgres/database.js';
+import type { Database, Queryable } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { Networks } from '../../values/network.js';
-import { FIND_SECRETS, FIND_USERS, USERNAMES } from './callers.sql.js';
+import { rowOfMerchant, type SealedMerchant } from '../sealed-merchant.js';
+import { FIND_SECRETS, FIND_USERS, STORE_USE, USERNAMES } from './callers.sql.js';
 import { isAdmitted, type ShownCertificate } from './client-certificate.js';
-import { type CredentialKey, type SealedUser, sameBytes } from './credentials.js';
+import { type CredentialKey, journalledUser, type SealedUser, sameBytes } from './credentials.js';
 import { bitsOf } from './permissions.js';
 
 export interface Merchant {
@@ -20,11 +22,19 @@ export interface Merchant {
   readonly mode: Mode;
   /** The link for its cards; empty where it has none. */
   readonly acquirer: string | null;
-  /** Of the routes of its cards; empty where it has none. */
-  readonly routesVersion: number | null;
+  /** Of its routes, as the journal has sealed them; absent where it has none. */
+  readonly routes?: RoutesSeal | undefined;
   /** Nothing is created or changed for it. */
   readonly suspended: boolean;
+  /** Somebody has changed its row in the database: nothing is created or changed for it until it was put right. */
+  readonly altered: boolean;
   readonly plugins: PluginSettings;
+}
+
+/** Which routes a merchant has: the seal differs, where one version comes twice after a failover that has lost something. */
+export interface RoutesSeal {
+  readonly version: number;
+  readonly seal: string;
 }
 
 export interface Caller {
@@ -46,8 +56,6 @@ type BrokenSeal = 'not sealed' | 'changed';
 interface CallerReports {
   /** The row of a user is not as it was sealed: somebody has written it who is no operator. */
   readonly onBrokenSeal: (username: string, how: BrokenSeal) => void;
-  /** The row of a user is one that it was before: a failover has lost a change, or somebody has put it back. */
-  readonly onPutBack: (username: string) => void;
 }
 
 interface User {
@@ -76,8 +84,10 @@ interface Reading {
   readonly username: string;
 }
 
-interface UserRow extends Merchant, SealedUser {
+interface UserRow extends MerchantRow, SealedUser {
+  readonly name: string;
   readonly seal: Buffer | null;
+  readonly newest: Buffer | null;
 }
 
 /** After this a user is read again, while requests go on. */
@@ -97,6 +107,8 @@ export class Callers {
   readonly #users = new Map<string, User>();
   readonly #proven = new Map<string, Proof>();
   readonly #loading = new Map<string, Promise<User | undefined>>();
+  /** On which day a user has called last, and whether that is stored. */
+  readonly #used = new Map<string, { readonly day: string; isStored: boolean }>();
   readonly #attempts: Batcher<Attempt, Required | undefined>;
   readonly #readings: Batcher<Reading, readonly UserRow[]>;
 
@@ -129,6 +141,15 @@ export class Callers {
     return ageMs < STALE_MS ? user.caller : undefined;
   }
 
+  /** Those of these names that users have, with their organisations. */
+  async organisationsOf(usernames: readonly string[]): Promise<ReadonlyMap<string, OrganisationId>> {
+    const { rows } = await this.database.query<{ username: string; organisationId: OrganisationId }>(
+      FIND_SECRETS,
+      USERNAMES.encode(usernames),
+    );
+    return new Map(rows.map(({ username, organisationId }) => [username, organisationId]));
+  }
+
   /** The caller with these credentials, or nobody. `credentials` stands for all of what is said. */
   async authenticate(credentials: string, said: LogIn): Promise<Caller | undefined> {
     const { username } = said;
@@ -157,6 +178,15 @@ export class Callers {
     return undefined;
   }
 
+  /** For reviews of who still needs access. Away from the requests, so that none waits for it. */
+  async storeUse(database: Queryable): Promise<void> {
+    const day = today();
+    const unstored = [...this.#used].filter(([, use]) => use.day === day && !use.isStored);
+    if (unstored.length === 0) return;
+    await database.query(STORE_USE, [unstored.map(([username]) => username).sort(), day]);
+    for (const [, use] of unstored) use.isStored = true;
+  }
+
   /** Those who want the same user at the same time share one read. */
   #load(username: string): Promise<User | undefined> {
     const known = this.#loading.get(username);
@@ -181,8 +211,18 @@ export class Callers {
       this.#users.delete(username);
       return undefined;
     }
+    const fit = await fitNow(this.database, { ...journalledUser(first), newest: first.newest });
+    // guard(callers: nobody whose earlier row was put back): fit.kind === 'misfit' ⇒ fit.version < 0
+    if (fit.kind === 'misfit') {
+      this.#users.delete(username);
+      return undefined;
+    }
+    const merchants = new Map<number, Merchant>();
+    for (const row of rows) {
+      const merchant = await merchantAsSealed(this.database, row);
+      merchants.set(merchant.id, merchant);
+    }
     const known = this.#users.get(username);
-    if (known !== undefined && first.version < known.version) this.reports.onPutBack(username);
     const { organisationId, assignedMerchantId, userId, permissions, fromAddresses, version } = first;
     const user = {
       caller: {
@@ -192,7 +232,7 @@ export class Callers {
         networks: fromAddresses.length === 0 ? undefined : Networks.read(fromAddresses.join(',')),
         organisationId,
         assignedMerchantId,
-        merchants: new Map(rows.map((row) => [row.id, merchantOf(row)])),
+        merchants,
       },
       // The same object as long as the same is required: proofs are compared with it at every request.
       required: known !== undefined && isSame(known.required, first) ? known.required : requiredOf(first),
@@ -201,6 +241,11 @@ export class Callers {
     };
     forgetOldest(this.#users);
     this.#users.set(username, user);
+    const day = today();
+    if (this.#used.get(username)?.day !== day) {
+      forgetOldest(this.#used);
+      this.#used.set(username, { day, isStored: false });
+    }
     return user;
   }
 
@@ -221,20 +266,25 @@ export class Callers {
   }
 }
 
-function merchantOf(row: UserRow): Merchant {
-  const { id, vault, preauthorisationDays, cardDays, mode, acquirer, routesVersion, suspended, plugins } =
-    row;
-  return {
-    id,
-    vault,
-    preauthorisationDays,
-    cardDays,
-    mode,
-    acquirer,
-    routesVersion,
-    suspended,
-    plugins,
-  };
+/** A merchant as it is read for whoever acts for it. */
+export interface MerchantRow extends SealedMerchant {
+  readonly newestOfRoutes: Buffer | null;
+}
+
+/**
+ * What was processed for a merchant is found even if its row is not as it was sealed: a shop that does not find a payment pays again.
+ */
+export async function merchantAsSealed(database: Queryable, row: MerchantRow): Promise<Merchant> {
+  const fit = await fitNow(database, rowOfMerchant(row));
+  const { id, vault, preauthorisationDays, cardDays, mode, acquirer, suspended, plugins } = row;
+  const routes = await sealToRead(database, `routes/${id}`, row.newestOfRoutes);
+  // guard(directions: nobody acts for a merchant that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.version < 0
+  const altered = fit.kind === 'misfit';
+  return { id, vault, preauthorisationDays, cardDays, mode, acquirer, routes, suspended, altered, plugins };
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
 function forgetOldest(cache: Map<string, unknown>): void {
@@ -261,6 +311,8 @@ export function permittedMerchant(caller: Caller, merchantId: number): Merchant 
 /** The same, for what creates or changes something: not for one that is suspended. */
 export function actingMerchant(caller: Caller, merchantId: number): Merchant {
   const merchant = permittedMerchant(caller, merchantId);
+  // First: whoever has changed the row may have written that it is suspended.
+  if (merchant.altered) throw fault('not_processed');
   // guard(merchants: nothing is created for one that is suspended): if (merchant.suspended) throw fault('merchant_suspended', 'merchant'); ⇒
   if (merchant.suspended) throw fault('merchant_suspended', 'merchant');
   return merchant;

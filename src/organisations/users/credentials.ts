@@ -1,6 +1,7 @@
 // Secrets of users, and the seals of users: made here, under a key that is not in the database. Whoever can only write to the database
 // can make neither, nor move one to another user, nor widen what a user may do.
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { SealedRow } from '../../journal/seals.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Permission } from './permissions.js';
 
@@ -24,6 +25,14 @@ export interface SealedUser {
   /** Of the secret before this one, and up to when it works, too. */
   readonly previousSecretTag: Buffer | null;
   readonly previousUntilMs: number | null;
+}
+
+/** For the journal: an earlier row of a user is as it was sealed, but its seal is not the last. */
+export function journalledUser({
+  username,
+  seal,
+}: Pick<SealedUser, 'username'> & { readonly seal: Buffer | null }): SealedRow {
+  return { subject: `user/${username}`, state: [hex(seal)] };
 }
 
 type SecretOwner = Pick<SealedUser, 'username' | 'organisationId'>;
@@ -73,8 +82,8 @@ export class CredentialKey {
     return this.macOf(['tollgate sign-in link of an operator', name, digestOf(token)]);
   }
 
-  /** By which a session is found, and a challenge known again. */
-  tagOfToken(purpose: 'session' | 'challenge' | 'device', token: string): Buffer {
+  /** By which a session is found, and a challenge, a device or a name that was typed known again. */
+  tagOfToken(purpose: 'session' | 'challenge' | 'device' | 'name', token: string): Buffer {
     return this.macOf([`tollgate ${purpose} of an operator`, digestOf(token)]);
   }
 

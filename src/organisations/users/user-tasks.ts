@@ -155,6 +155,7 @@ export const USERS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /users/:username/ungrant',
+      fresh: true,
       input: {
         username: USER,
         merchant: needed(ID, '<merchant>', 'a merchant that it was granted', { names: 'merchants' }),
@@ -211,6 +212,7 @@ export const USERS = {
       role: 'administrator',
       scope: 'organisation',
       route: 'POST /users/:username/revoke',
+      fresh: true,
       input: { username: USER },
       run: async ({ database, actor, means }: WithKey, { username }) =>
         revokeUser(database, actor, await means.key(), username),

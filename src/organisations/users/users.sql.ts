@@ -38,17 +38,17 @@ export const UNGRANT_MERCHANT: Statement = {
 export const LIST_USERS: Statement = {
   name: '',
   text: `
-    SELECT ${SEALED_USER} FROM gateway_user u
+    SELECT ${SEALED_USER}, u.used_on::text AS "usedOn" FROM gateway_user u
     WHERE $1::integer IS NULL OR u.organisation_id = $1 ORDER BY u.username`,
 };
 
 /** Locked, so that of two changes at once the second sees what the first has made. */
 export const FIND_USER_TO_CHANGE: Statement = {
   name: '',
-  text: `SELECT ${SEALED_USER} FROM gateway_user u WHERE u.username = $1 FOR UPDATE OF u`,
+  text: `SELECT ${SEALED_USER}, u.used_on::text AS "usedOn" FROM gateway_user u WHERE u.username = $1 FOR UPDATE OF u`,
 };
 
 export const FIND_USER_BY_NAME: Statement = {
   name: '',
-  text: `SELECT ${SEALED_USER} FROM gateway_user u WHERE u.username = $1`,
+  text: `SELECT ${SEALED_USER}, u.used_on::text AS "usedOn" FROM gateway_user u WHERE u.username = $1`,
 };

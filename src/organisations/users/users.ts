@@ -1,13 +1,14 @@
 // Users, as whom merchants' servers call: added, granted merchants, limited, given secrets and revoked by the operator. Whatever is
 // changed of one, its seal is made anew. This room owns their table and that of their grants.
 import { type JournalAction, journal } from '../../journal/journal.js';
+import { checkSeal, fitNow } from '../../journal/seals.js';
 import { isUniqueViolation, type Queryable } from '../../postgres/database.js';
 import { containsCardNumber } from '../../values/card.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { Networks } from '../../values/network.js';
 import { Refusal, refuse } from '../../values/refusal.js';
 import { shownFingerprint } from './client-certificate.js';
-import { type CredentialKey, makeSecret, type SealedUser, sameBytes } from './credentials.js';
+import { type CredentialKey, journalledUser, makeSecret, type SealedUser, sameBytes } from './credentials.js';
 import { inOrder, type Permission } from './permissions.js';
 import {
   ADD_USER,
@@ -71,7 +72,12 @@ export async function listUsers(
   organisation?: number,
 ): Promise<UserView[]> {
   const { rows } = await database.query<UserRow>(LIST_USERS, [organisation ?? null]);
-  return rows.map((row) => viewOf(row, key.isSealed(row, row.seal)));
+  return Promise.all(rows.map(async (row) => viewOf(row, await isAsSealedLast(database, key, row))));
+}
+
+async function isAsSealedLast(database: Queryable, key: CredentialKey, row: UserRow): Promise<boolean> {
+  if (!key.isSealed(row, row.seal)) return false;
+  return (await fitNow(database, { ...journalledUser(row), newest: row.newest })).kind === 'fits';
 }
 
 /** Whether this is the secret with which the user can log in. */
@@ -84,7 +90,7 @@ export async function isSecretOf(
   const { rows } = await database.query<UserRow>(FIND_USER_BY_NAME, [username]);
   const [row] = rows;
   if (row === undefined || row.revoked || row.secretTag === null) return false;
-  return key.isSealed(row, row.seal) && sameBytes(key.tagOf(row, secret), row.secretTag);
+  return (await isAsSealedLast(database, key, row)) && sameBytes(key.tagOf(row, secret), row.secretTag);
 }
 
 /** Idempotent. */
@@ -222,12 +228,19 @@ export interface UserView {
   readonly previous_secret_until: Date | null;
   /** Fingerprints of the certificates of which it must show one, as `AA:BB:…`; none where the secret is enough. */
   readonly client_certificates: readonly string[];
+  /** The last day on which it called. */
+  readonly last_used: string | null;
   readonly revoked: boolean;
   /** Whether it is as it was sealed. One that is not can do nothing. */
   readonly sealed: boolean;
 }
 
-type UserRow = SealedUser & { readonly seal: Buffer | null };
+/** As it is stored. */
+export type UserRow = SealedUser & {
+  readonly seal: Buffer | null;
+  readonly newest: Buffer | null;
+  readonly usedOn: string | null;
+};
 
 interface UserChange {
   readonly action: JournalAction;
@@ -250,11 +263,15 @@ function changeUser(
 ): Promise<UserView> {
   return database.transaction(async (connection) => {
     const before = await find(connection, username);
-    if (!evenBroken && !key.isSealed(before, before.seal)) refuse('user_seal_broken', { username });
+    if (!evenBroken) {
+      if (!key.isSealed(before, before.seal)) refuse('user_seal_broken', { username });
+      await checkSeal(connection, journalledUser(before));
+    }
     const changed = await work(connection, before);
     // Its grants are rows of their own.
     const { grants } = await find(connection, username);
     const user = { ...before, ...changed, grants, version: before.version + 1 };
+    const seal = key.sealOf(user);
     await connection.query(STORE_USER, [
       username,
       user.permissions,
@@ -265,10 +282,10 @@ function changeUser(
       user.previousSecretTag,
       user.previousUntilMs,
       user.version,
-      key.sealOf(user),
+      seal,
       user.revoked,
     ]);
-    await journalUser(connection, operator, action, user, detail, merchant);
+    await journalUser(connection, operator, action, { ...user, seal }, detail, merchant);
     return viewOf(user, true);
   });
 }
@@ -278,7 +295,7 @@ async function find(connection: Queryable, username: string): Promise<UserRow> {
   return rows[0] ?? refuse('user_not_found', { username });
 }
 
-function viewOf(user: SealedUser, sealed: boolean): UserView {
+function viewOf(user: UserRow, sealed: boolean): UserView {
   return {
     username: user.username,
     organisation: user.organisationId,
@@ -289,6 +306,7 @@ function viewOf(user: SealedUser, sealed: boolean): UserView {
     expires: dateOf(user.expiresMs),
     previous_secret_until: dateOf(user.previousUntilMs),
     client_certificates: user.clientCertificates.map(shownFingerprint),
+    last_used: user.usedOn,
     revoked: user.revoked,
     sealed,
   };
@@ -302,12 +320,14 @@ function journalUser(
   connection: Queryable,
   actor: string,
   action: JournalAction,
-  { username, organisationId, assignedMerchantId }: SealedUser,
+  user: SealedUser & { readonly seal: Buffer },
   said = '',
-  merchant: number = assignedMerchantId,
+  merchant: number = user.assignedMerchantId,
 ): Promise<void> {
+  const { username, organisationId } = user;
   const detail = said === '' ? username : `${username}: ${said}`;
-  return journal(connection, { actor, action, organisationId, merchantId: merchant as MerchantId, detail });
+  const entry = { actor, action, organisationId, merchantId: merchant as MerchantId, detail };
+  return journal(connection, entry, journalledUser(user));
 }
 
 /** What is absent stays as it is. */

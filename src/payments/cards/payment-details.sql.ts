@@ -3,7 +3,7 @@ import { RESEALED } from '../../vault/keys/rotation.sql.js';
 
 /** Of a row of `transaction`: the values that the seal of its payment details is bound to. */
 export const PAYMENT_SEAL = `transaction_type AS "transactionType", amount_cents AS "amountCents", currency,
-      CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod"`;
+      CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod", acquirer, prepared`;
 
 export const OLDER_PAYMENT_DETAILS_LEFT: Statement = {
   name: '',

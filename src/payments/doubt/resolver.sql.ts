@@ -1,5 +1,6 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
 import type { Statement } from '../../postgres/database.js';
+import { OUTCOME } from '../outcome-seals.sql.js';
 import { LEFT_BEHIND, LEFT_BEHIND_BY_ONE } from '../status.sql.js';
 
 // guard(taking: for as long as the lease nobody else takes it): 1 millisecond ⇒ 0 millisecond
@@ -11,7 +12,7 @@ const TAKE = `
       WHERE`;
 
 // guard(taking: locks what it takes): FOR UPDATE SKIP LOCKED ⇒
-const DUE = ` resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
+const DUE = ` status = 'unknown' AND resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
     WHERE`;
 
 const UNDECIDED = ` t.organisation_id = due.organisation_id AND t.audit = due.audit AND t.status = 'unknown'
@@ -19,7 +20,9 @@ const UNDECIDED = ` t.organisation_id = due.organisation_id AND t.audit = due.au
 
 const TAKEN = `t.organisation_id AS "organisationId", t.audit, t.merchant_id AS "merchantId",
       t.target_audit AS "targetAudit", t.amount_cents AS "amountCents", t.currency, t.acquirer,
-      t.transaction_type AS operation, t.prepared, t.resolve_attempts AS attempt, t.reversing,
+      t.transaction_type AS operation, t.prepared, t.resolve_attempts AS attempt, t.reversing, ${OUTCOME} AS stored,
+      t.attestation, t.payment_details_key_version AS "keyVersion", t.payment_details_sealed AS sealed,
+      CASE WHEN t.bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod",
       round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs",
       round(extract(epoch FROM t.completable_until) * 1000)::bigint AS "completableUntilMs"`;
 
@@ -45,9 +48,7 @@ export const ORGANISATIONS_IN_DOUBT: Statement = {
 export const TAKE_DUE_OF: Statement = {
   name: 'take-due-of',
   text: `
-    WITH t AS (${TAKE} organisation_id = $3 AND${DUE} t.organisation_id = $3 AND${UNDECIDED} t.organisation_id, t.audit, t.merchant_id, t.target_audit,
-      t.amount_cents, t.currency, t.acquirer, t.transaction_type, t.prepared, t.resolve_attempts, t.reversing, t.created_at,
-      t.completable_until)
+    WITH t AS (${TAKE} organisation_id = $3 AND${DUE} t.organisation_id = $3 AND${UNDECIDED} t.*)
     SELECT ${TAKEN} FROM t`,
 };
 
@@ -89,6 +90,14 @@ export const BEGIN_REVERSAL: Statement = {
       SELECT organisation_id, merchant_id, 'gateway:resolver', 'transaction.reversal_begun', audit, $4::text, $5::bytea FROM begun
     )
     SELECT audit FROM begun`,
+};
+
+/** The entries of a transaction's journal that say that its reversal has begun, with what their MACs cover. */
+export const REVERSALS_BEGUN: Statement = {
+  name: 'reversals-begun',
+  text: `
+    SELECT organisation_id AS "organisationId", audit, actor, action, correlation_id AS "correlationId", detail, address, mark
+    FROM journal WHERE organisation_id = $1 AND audit = $2 AND action = 'transaction.reversal_begun' AND action <> 'token.opened'`,
 };
 
 /** Due at once, unless it is due so soon that a resolver may be asking already. */

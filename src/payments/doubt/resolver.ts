@@ -1,11 +1,6 @@
 // The resolver: finds out the outcome of every transaction in doubt, and never gives up. Any number of processes may run it. It
 // also takes over the transactions of dead processes, and repeats a reversal when the acquirer approves after it.
-import {
-  inquireUnderDeadline,
-  type MoneyOperation,
-  type Prepared,
-  reverseUnderDeadline,
-} from '../../acquirers/contract.js';
+import { inquireUnderDeadline, type MoneyOperation, reverseUnderDeadline } from '../../acquirers/contract.js';
 import {
   postponeReversalAgain,
   type ReversedAgain,
@@ -17,9 +12,19 @@ import { openSignerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
+import type { DataKeys } from '../../vault/keys/keys.js';
 import type { Ordered, Orders } from '../pipeline/ask-acquirer.js';
 import type { Records } from '../pipeline/record.js';
-import { auditOf, type Intent, NOT_SENT, type Outcome, REVERSED, readableOutcome } from '../transaction.js';
+import {
+  auditOf,
+  type Intent,
+  NOT_SENT,
+  type Outcome,
+  REVERSED,
+  readableOutcome,
+  type StoredOutcome,
+} from '../transaction.js';
+import { type ClaimedRow, DoubtSeals } from './doubt-seals.js';
 import { type FoundBy, inWords, type Resolved, resolved } from './resolution.js';
 import {
   BEGIN_REVERSAL,
@@ -43,6 +48,7 @@ export interface ResolverParts {
   readonly database: Database;
   readonly links: AcquirerLinks;
   readonly orders: Orders;
+  readonly keys: DataKeys;
   readonly clock: Clock;
   readonly deadlineMs: number;
   readonly firstPauseMs: number;
@@ -56,20 +62,20 @@ export interface ResolverParts {
 }
 
 interface Doubt
-  extends Pick<
-    Intent,
-    | 'organisationId'
-    | 'audit'
-    | 'merchantId'
-    | 'targetAudit'
-    | 'amountCents'
-    | 'currency'
-    | 'createdMs'
-    | 'completableUntilMs'
-    | 'acquirer'
-  > {
+  extends ClaimedRow,
+    Pick<
+      Intent,
+      | 'organisationId'
+      | 'audit'
+      | 'merchantId'
+      | 'targetAudit'
+      | 'amountCents'
+      | 'currency'
+      | 'createdMs'
+      | 'completableUntilMs'
+      | 'acquirer'
+    > {
   readonly operation: MoneyOperation;
-  readonly prepared?: Prepared;
   readonly attempt: number;
   readonly reversing: boolean;
 }
@@ -79,6 +85,9 @@ type DueRow = Omit<Doubt, 'targetAudit' | 'completableUntilMs'> & {
   readonly completableUntilMs: number | null;
 };
 
+/** What somebody has changed is looked at again after this time: it may have been put right. */
+const CHANGED_PAUSE_MS = 3_600_000;
+
 /** How many transactions are asked about at the same time. */
 const BATCH = 50;
 
@@ -86,10 +95,12 @@ export class Resolver {
   readonly #deadProcesses: DeadProcesses;
   readonly #queue: ResolverQueue;
   readonly #repeatedReversals: RepeatedReversals;
+  readonly #seals: DoubtSeals;
 
   constructor(private readonly parts: ResolverParts) {
     this.#queue = new ResolverQueue(parts.database);
-    this.#repeatedReversals = new RepeatedReversals(parts);
+    this.#seals = new DoubtSeals(parts);
+    this.#repeatedReversals = new RepeatedReversals(parts, this.#seals);
     this.#deadProcesses = new DeadProcesses(parts.database, parts.process, parts.deadlineMs);
   }
 
@@ -118,7 +129,9 @@ export class Resolver {
             ...(targetAudit !== null && { targetAudit }),
             ...(completableUntilMs !== null && { completableUntilMs }),
           };
-          if ((await this.#resolve(doubt)) === 'done') return;
+          const resolved = await this.#resolve(doubt);
+          if (resolved === 'done') return;
+          if (resolved === 'changed') return this.#postpone(doubt, CHANGED_PAUSE_MS);
           unanswered.set(doubt.acquirer, (unanswered.get(doubt.acquirer) ?? 0) + 1);
           await this.#postpone(doubt);
         }),
@@ -130,16 +143,23 @@ export class Resolver {
     return total;
   }
 
-  /** `later`: the acquirer gave no answer, or no readable one. */
-  async #resolve(doubt: Doubt): Promise<'done' | 'later'> {
+  /**
+   * `later`: the acquirer gave no answer, or no readable one. `changed`: somebody has changed the transaction in the database, so it
+   * stays as it is.
+   */
+  async #resolve(doubt: Doubt): Promise<'done' | 'later' | 'changed'> {
     const { links, orders, clock, deadlineMs } = this.parts;
     const link = links.opened(doubt.acquirer);
     if (link === undefined) return 'later';
+    const checked = await this.#seals.check(doubt);
+    // guard(doubt: what was changed is neither inquired about nor reversed): if (!checked.isSound) return 'changed'; ⇒
+    if (!checked.isSound) return 'changed';
+    const { target } = checked;
     const prepared = doubt.prepared ?? undefined;
     // The link prepares every order, and this one was not prepared: it was never sent.
     // guard(prepared: what was not prepared was not sent): undefined) ⇒ null)
     if (link.prepare !== undefined && prepared === undefined)
-      return this.#decide(doubt, NOT_SENT, NOT_SENT.status, 'nothing was prepared');
+      return this.#decide(doubt, target, NOT_SENT, NOT_SENT.status, 'nothing was prepared');
     const order = orders.stored(doubt.operation, doubt);
     // guard(reversal: once it is under way a late approval no longer wins): !doubt.reversing ⇒ doubt.attempt > 0
     if (!doubt.reversing) {
@@ -149,7 +169,7 @@ export class Resolver {
       if (finding.kind !== 'not_seen') {
         const outcome = readableOutcome(finding, clock.now(), doubt);
         if (outcome === undefined) return 'later';
-        return this.#decide(doubt, outcome, outcome.status, 'inquiry');
+        return this.#decide(doubt, target, outcome, outcome.status, 'inquiry');
       }
       // The order may still be on its way. The reversal makes sure that the acquirer refuses it on arrival.
       // guard(reversal: not begun by an attempt that may not): if (!(await this.#beginReversal(doubt))) return 'done' ⇒ await this.#beginReversal(doubt)
@@ -158,14 +178,21 @@ export class Resolver {
     const reversal = await reverseUnderDeadline(link, order, prepared, deadlineMs);
     // guard(reversal: repeated until it is confirmed): if (reversal === 'no_answer') return 'later'; ⇒
     if (reversal === 'no_answer') return 'later';
-    return this.#decide(doubt, REVERSED, 'reversed', 'reversal');
+    return this.#decide(doubt, target, REVERSED, 'reversed', 'reversal');
   }
 
   /** Stores the outcome and its journal entry, unless another attempt has taken over. */
-  async #decide(doubt: Doubt, outcome: Outcome, found: Resolved['found'], by: FoundBy): Promise<'done'> {
+  async #decide(
+    doubt: Doubt,
+    target: StoredOutcome | undefined,
+    outcome: Outcome,
+    found: Resolved['found'],
+    by: FoundBy,
+  ): Promise<'done'> {
     const { records, clock, onResolved } = this.parts;
     const decision = resolved(doubt, found, by, doubt.attempt, clock.now());
-    if (await records.resolve(doubt, outcome, doubt.attempt, inWords(decision))) onResolved(decision);
+    const undecided = { ...doubt.stored, target };
+    if (await records.resolve(undecided, outcome, doubt.attempt, inWords(decision))) onResolved(decision);
     return 'done';
   }
 
@@ -187,9 +214,9 @@ export class Resolver {
     return rows.length === 1;
   }
 
-  async #postpone({ organisationId, audit, attempt }: Doubt): Promise<void> {
+  async #postpone({ organisationId, audit, attempt }: Doubt, longMs?: number): Promise<void> {
     const { database, firstPauseMs, longestPauseMs } = this.parts;
-    const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(attempt - 1, 30), longestPauseMs);
+    const pauseMs = longMs ?? Math.min(firstPauseMs * 2 ** Math.min(attempt - 1, 30), longestPauseMs);
     await database.query(POSTPONE, [organisationId, audit, attempt, pauseMs]);
   }
 }
@@ -329,10 +356,9 @@ export class DeadProcesses {
 }
 
 type Reversed = Ordered &
-  Pick<Intent, 'acquirer'> & {
+  ClaimedRow & {
     readonly operation: MoneyOperation;
     readonly targetAudit: Intent['audit'] | null;
-    readonly prepared: Prepared;
   };
 
 /**
@@ -340,7 +366,10 @@ type Reversed = Ordered &
  * true.
  */
 class RepeatedReversals {
-  constructor(private readonly parts: ResolverParts) {}
+  constructor(
+    private readonly parts: ResolverParts,
+    private readonly seals: DoubtSeals,
+  ) {}
 
   async run(): Promise<void> {
     const { database, deadlineMs } = this.parts;
@@ -359,6 +388,9 @@ class RepeatedReversals {
     const [found] = rows;
     if (link === undefined || found === undefined) return this.#postpone(again);
     const { targetAudit, ...row } = found;
+    // guard(reversal again: over the link that it was sent over): found.acquirer !== acquirer || ⇒
+    if (found.acquirer !== acquirer || !(await this.seals.checkReversed(found)))
+      return this.#postpone(again, CHANGED_PAUSE_MS);
     const transaction = { ...row, ...(targetAudit !== null && { targetAudit }), acquirer };
     if (attempt === 1) await this.#tell(transaction, 'approved after reversal', 'late answer', attempt);
     const order = orders.stored(transaction.operation, transaction);
@@ -383,9 +415,9 @@ class RepeatedReversals {
     onResolved(told);
   }
 
-  async #postpone(again: ReversedAgain): Promise<void> {
+  async #postpone(again: ReversedAgain, longMs?: number): Promise<void> {
     const { database, firstPauseMs, longestPauseMs } = this.parts;
-    const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(again.attempt - 1, 30), longestPauseMs);
+    const pauseMs = longMs ?? Math.min(firstPauseMs * 2 ** Math.min(again.attempt - 1, 30), longestPauseMs);
     await postponeReversalAgain(database, again, pauseMs);
   }
 }

@@ -27,7 +27,7 @@ export const AUDITS = columns<{
 /** Each only if it is of a merchant that its caller may use: any other is as if it did not exist. */
 // guard(look-up by audit: only of merchants that the caller may use): merchant_id = ANY (of_merchants::integer[]) ⇒ of_merchants IS NOT NULL
 const BY_AUDIT = `
-    SELECT place, ${TRANSACTION_COLUMNS}
+    SELECT place, ${TRANSACTION_COLUMNS}, encode(outcome_seal, 'base64') AS "outcomeSeal"
     FROM ${AUDITS.places}
     JOIN transaction ON organisation_id = of_organisation AND audit = of_audit
     WHERE merchant_id = ANY (of_merchants::integer[])`;
@@ -53,7 +53,7 @@ export const CORRELATION_IDS = columns<{
 // guard(search by correlation ID: finds what is in doubt, however old): OR status IN ('unknown', 'pending') ⇒
 // guard(search by correlation ID: only of the merchant that is named): merchant_id = of_merchant ⇒ of_merchant > 0
 const BY_CORRELATION_ID = `
-    SELECT place, ${TRANSACTION_COLUMNS}
+    SELECT place, ${TRANSACTION_COLUMNS}, encode(outcome_seal, 'base64') AS "outcomeSeal"
     FROM ${CORRELATION_IDS.places}
     JOIN transaction ON organisation_id = of_organisation AND merchant_id = of_merchant
       AND correlation_id = of_correlation_id

@@ -5,8 +5,10 @@ import { type Database, DatabaseUnavailable, type Statement } from '../../postgr
 import { fault } from '../../values/faults.js';
 import type { Histogram } from '../../values/histogram.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
+import type { DataKeys } from '../../vault/keys/keys.js';
+import { isAsDecided, outcomePlace } from '../outcome-seals.js';
 import type { BatchOptions } from '../pipeline/claim.js';
-import type { Transaction } from '../transaction.js';
+import type { StoredOutcome, Transaction } from '../transaction.js';
 import {
   AUDITS,
   CORRELATION_IDS,
@@ -20,7 +22,11 @@ import {
 
 export type TransactionRow = { [Key in keyof Transaction]: Transaction[Key] | null };
 
+/** With its seal. */
+type Found = Transaction & Pick<StoredOutcome, 'outcomeSeal'>;
+
 export type Row = TransactionRow & {
+  readonly outcomeSeal: string | null;
   /** Which of those that were asked for, counted from 1. */
   readonly place: number | null;
 };
@@ -31,7 +37,7 @@ interface ProvenRow extends Row {
 }
 
 /** What a look that proves came to. */
-type Proven = { readonly transaction: Transaction | undefined; readonly mayBeLost: boolean };
+type Proven = { readonly transaction: Found | undefined; readonly mayBeLost: boolean };
 
 /** What a search is for, and when. */
 export interface Search {
@@ -50,9 +56,9 @@ type Held = EntryOf<typeof HELD>;
  * promise, and only a server that can still commit may give it: such looks, again those of the moment together, end with a commit.
  */
 export class Lookup {
-  readonly #byAudit: Batcher<WantedAudit, Transaction | undefined>;
+  readonly #byAudit: Batcher<WantedAudit, Found | undefined>;
   readonly #provenByAudit: Batcher<WantedAudit, Proven>;
-  readonly #byCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
+  readonly #byCorrelationId: Batcher<WantedCorrelationId, Found | undefined>;
   readonly #provenByCorrelationId: Batcher<WantedCorrelationId, Proven>;
 
   readonly #holders: Batcher<Held, Audit | undefined>;
@@ -61,6 +67,8 @@ export class Lookup {
     private readonly database: Database,
     private readonly correlationIdKeptMs: number,
     batches: BatchOptions,
+    /** Check the seals of outcomes; absent where whatever follows checks them. */
+    private readonly keys?: DataKeys,
   ) {
     const options = { ...batches, database };
     const oneLane = { ...options, lanes: 1 };
@@ -93,7 +101,7 @@ export class Lookup {
   ): Promise<Transaction | undefined> {
     const wanted = { organisationId, audit, merchantIds: [...merchantIds] };
     const found = await this.#byAudit.submit(wanted);
-    return isDecided(found) ? found : promised(await this.#provenByAudit.submit(wanted));
+    return this.#asDecided(isDecided(found) ? found : promised(await this.#provenByAudit.submit(wanted)));
   }
 
   /** As it stands on a server that can still commit, whether it is there or not. */
@@ -102,18 +110,33 @@ export class Lookup {
     audit: Audit,
     merchantIds: readonly number[],
   ): Promise<Transaction | undefined> {
-    return promised(await this.#provenByAudit.submit({ organisationId, audit, merchantIds }));
+    return this.#asDecided(
+      promised(await this.#provenByAudit.submit({ organisationId, audit, merchantIds })),
+    );
   }
 
   /** Where there is none, that says nothing yet: see `SearchFence`. That its outcome is open is certain. */
   async byCorrelationId(search: Search): Promise<Transaction | undefined> {
     const found = await this.#byCorrelationId.submit(this.#wanted(search));
-    return found === undefined || isDecided(found) ? found : this.provenByCorrelationId(search);
+    return found === undefined || isDecided(found)
+      ? this.#asDecided(found)
+      : this.provenByCorrelationId(search);
   }
 
   /** Where there is none, there was none when the server last could commit. */
   async provenByCorrelationId(search: Search): Promise<Transaction | undefined> {
-    return promised(await this.#provenByCorrelationId.submit(this.#wanted(search)));
+    return this.#asDecided(promised(await this.#provenByCorrelationId.submit(this.#wanted(search))));
+  }
+
+  /** An outcome that somebody has changed in the database is not shown as one. */
+  async #asDecided(found: Found | undefined): Promise<Transaction | undefined> {
+    if (found === undefined || this.keys === undefined) return found;
+    // guard(look-up: an outcome that was changed is not shown): !(await isAsDecided(this.keys, found)) ⇒ false
+    if (!(await isAsDecided(this.keys, found))) {
+      this.keys.broken(outcomePlace(found));
+      throw fault('not_processed');
+    }
+    return found;
   }
 
   /** The audit that holds a correlation ID, also when it is too old to be searched by. */
@@ -142,7 +165,7 @@ export class Lookup {
     statement: Statement,
     columns: Columns<Wanted>,
     wanted: readonly Wanted[],
-  ): Promise<readonly (Transaction | undefined)[]> {
+  ): Promise<readonly (Found | undefined)[]> {
     const { rows } = await this.database.query<Row>(statement, columns.encode(wanted));
     return inTheirPlaces(rows, wanted.length);
   }
@@ -162,21 +185,25 @@ export class Lookup {
   }
 }
 
-function inTheirPlaces(rows: readonly Row[], count: number): (Transaction | undefined)[] {
-  const found = new Array<Transaction | undefined>(count).fill(undefined);
-  for (const row of rows) if (row.place !== null) found[row.place - 1] = transactionFrom(row);
+function inTheirPlaces(rows: readonly Row[], count: number): (Found | undefined)[] {
+  const found = new Array<Found | undefined>(count).fill(undefined);
+  for (const row of rows) {
+    if (row.place === null) continue;
+    const { outcomeSeal } = row;
+    found[row.place - 1] = Object.assign(transactionFrom(row), { outcomeSeal });
+  }
   return found;
 }
 
 /** Whoever is told that there is none may pay again: what may have been processed and lost is not denied. */
-function promised({ transaction, mayBeLost }: Proven): Transaction | undefined {
+function promised({ transaction, mayBeLost }: Proven): Found | undefined {
   // guard(lost time: what may be lost is not said not to be there): mayBeLost ⇒ !mayBeLost && false
   if (transaction === undefined && mayBeLost) throw fault('not_processed');
   return transaction;
 }
 
 /** A server that was left behind may not have heard yet how a transaction ended, and must not say that nobody knows. */
-function isDecided(found: Transaction | undefined): boolean {
+function isDecided(found: Found | undefined): boolean {
   // guard(failover: that nobody knows the outcome is said after a commit): && found.status !== 'unknown' ⇒
   return found !== undefined && found.status !== 'unknown';
 }

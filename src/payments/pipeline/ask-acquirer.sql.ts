@@ -1,17 +1,18 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
-import { columns, integer, json, optionalBytes, text } from '../../postgres/batches.js';
+import { bytes, columns, integer, json, optionalBytes, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { PAYMENT_SEAL } from '../cards/payment-details.sql.js';
+import { OUTCOME } from '../outcome-seals.sql.js';
 import type { JournalledMove } from '../transaction.js';
 
 export const STORED_TARGET: Statement = {
   name: 'stored-target',
   text: `
-    SELECT transaction_type AS operation, amount_cents AS "amountCents", currency,
-      round(extract(epoch FROM created_at) * 1000)::bigint AS "atMs", prepared, response_code AS "responseCode",
-      authorisation_code AS "authorisationCode", preauthorisation_code AS "preauthorisationCode"
-    FROM transaction WHERE organisation_id = $1 AND audit = $2`,
+    SELECT round(extract(epoch FROM created_at) * 1000)::bigint AS "atMs", prepared, attestation,
+      payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed,
+      CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod", ${OUTCOME} AS stored
+    FROM transaction t WHERE organisation_id = $1 AND audit = $2`,
 };
 
 /** A void leads back to a refund, a refund to a completion, a completion to the preauthorisation whose row holds the card. */
@@ -20,11 +21,12 @@ export const SEALED_CARD: Statement = {
   text: `
     WITH RECURSIVE origin AS (
       SELECT audit, target_audit, merchant_id, payment_details_key_version, payment_details_sealed, card_mask, transaction_type,
-        amount_cents, currency, bank_account
+        amount_cents, currency, bank_account, acquirer, prepared
       FROM transaction WHERE organisation_id = $1 AND audit = $2
       UNION ALL
       SELECT target.audit, target.target_audit, target.merchant_id, target.payment_details_key_version, target.payment_details_sealed,
-        target.card_mask, target.transaction_type, target.amount_cents, target.currency, target.bank_account
+        target.card_mask, target.transaction_type, target.amount_cents, target.currency, target.bank_account, target.acquirer,
+        target.prepared
       FROM origin JOIN transaction target ON target.organisation_id = $1 AND target.audit = origin.target_audit
     )
     SELECT audit, merchant_id AS "merchantId", payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed,
@@ -55,6 +57,8 @@ export const MOVES = columns<JournalledMove>('moving', {
   audit: integer(({ audit }) => audit),
   before: text(({ before }) => before),
   acquirer: text(({ acquirer }) => acquirer),
+  sealed: bytes(({ sealed }) => sealed),
+  key_version: integer(({ keyVersion }) => keyVersion),
   prepared: json(({ prepared }) => prepared),
   detail: text(({ detail }) => detail),
   mark: optionalBytes(({ mac }) => mac),
@@ -69,7 +73,8 @@ export const REROUTE: Statement = {
   // guard(routes: what another process has taken over is not moved): AND t.resolve_attempts = 0 AND t.resolve_at IS NULL ⇒
   text: `
     WITH moved AS (
-      UPDATE transaction t SET acquirer = moving.acquirer, prepared = moving.prepared::jsonb
+      UPDATE transaction t SET acquirer = moving.acquirer, prepared = moving.prepared::jsonb,
+        payment_details_sealed = decode(moving.sealed, 'base64'), payment_details_key_version = moving.key_version
       FROM ${MOVES.rows}
       WHERE t.organisation_id = moving.organisation_id AND t.audit = moving.audit AND t.acquirer = moving.before
         AND t.status = 'unknown' AND t.resolve_attempts = 0 AND t.resolve_at IS NULL

@@ -28,21 +28,24 @@ import type { Database, Queryable } from '../../postgres/database.js';
 import type { CardDetails } from '../../values/card.js';
 import { fault } from '../../values/faults.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
-import { cardFromSecrets } from '../../vault/account.js';
-import type { DataKeys } from '../../vault/keys/keys.js';
+import { bankSecrets, cardFromSecrets, cardSecrets } from '../../vault/account.js';
+import { type DataKeys, seal } from '../../vault/keys/keys.js';
 import type { LateAnswers } from '../doubt/late-answers.js';
+import { findUnsound, isAsAsked, isAsDecided, outcomePlace, targetAndOperations } from '../outcome-seals.js';
 import {
   type AcquirerReference,
+  type DecidedIntent,
   type Intent,
   type JournalledMove,
   type Move,
   type PaymentSeal,
   paymentDetailsPlace,
+  type StoredOutcome,
 } from '../transaction.js';
 import type { TransactionFigures } from '../transaction-figures.js';
 import { ASKED, BANKS, MOVES, REROUTE, SEALED_CARD, STORED_TARGET } from './ask-acquirer.sql.js';
 import type { Capacity, LinkPlace } from './capacity.js';
-import type { BatchOptions } from './claim.js';
+import type { BatchOptions, TargetedIntent } from './claim.js';
 import type { DirectCommand, PaymentMethod } from './command.js';
 
 /** A claimed transaction, and the order for its acquirer. */
@@ -55,6 +58,8 @@ export interface Claimed {
   readonly term: number;
   /** Present where routes lead to more than one link. */
   readonly others?: OtherLinks;
+  /** Somebody has changed its target in the database: nothing is sent. */
+  readonly unsound?: true;
 }
 
 interface AskingParts {
@@ -62,6 +67,7 @@ interface AskingParts {
   readonly choice: LinkChoice;
   readonly breakers: Breakers;
   readonly rerouting: Rerouting;
+  readonly orders: Orders;
   readonly capacity: Capacity;
   readonly lateAnswers: LateAnswers;
   readonly process: { maySend(term: number): boolean };
@@ -95,6 +101,8 @@ export class Asking {
     const { links, capacity, breakers, figures } = this.parts;
     const { intent, merchant, prepared } = claimed;
     const { organisationId, acquirer } = intent;
+    // guard(target: nothing is sent for one that was changed): if (claimed.unsound) return NOT_SENT; ⇒
+    if (claimed.unsound) return NOT_SENT;
     const link = linkToAsk(acquirer, merchant, links);
     // This process has no such link, the link is closed or not for this merchant, or nothing is stored to reverse the order by.
     // Throwing would abandon the intent.
@@ -126,7 +134,7 @@ export class Asking {
    * payment over: the payment then stays not sent.
    */
   async reroute(claimed: Claimed, others: OtherLinks, place: LinkPlace): Promise<Claimed | undefined> {
-    const { links, choice, rerouting, process } = this.parts;
+    const { links, choice, rerouting, orders, process } = this.parts;
     const { intent, merchant, order, term } = claimed;
     const { organisationId, audit, acquirer: before } = intent;
     const chosen = choice.next(others, merchant, organisationId);
@@ -136,9 +144,11 @@ export class Asking {
     try {
       place.take(acquirer);
       const prepared = link.prepare && (await this.prepare(link, order));
-      // guard(routes: the other link is stored before it is asked, killed between): if (!(await rerouting.move({ organisationId, audit, before, acquirer, prepared }))) return undefined ⇒ setTimeout(() => void rerouting.move({ organisationId, audit, before, acquirer, prepared }), 500)
-      // guard(routes: the other link is stored before it is asked): if (!(await rerouting.move({ organisationId, audit, before, acquirer, prepared }))) return undefined ⇒ setTimeout(() => void rerouting.move({ organisationId, audit, before, acquirer, prepared }), 500)
-      if (!(await rerouting.move({ organisationId, audit, before, acquirer, prepared }))) return undefined;
+      const sealed = await orders.sealFor(acquirer, prepared, intent, order);
+      const move = { organisationId, audit, before, acquirer, prepared, ...sealed };
+      // guard(routes: the other link is stored before it is asked, killed between): if (!(await rerouting.move(move))) return undefined ⇒ setTimeout(() => void rerouting.move(move), 500)
+      // guard(routes: the other link is stored before it is asked): if (!(await rerouting.move(move))) return undefined ⇒ setTimeout(() => void rerouting.move(move), 500)
+      if (!(await rerouting.move(move))) return undefined;
       return {
         intent: { ...intent, acquirer },
         merchant,
@@ -224,6 +234,7 @@ export class LinkChoice {
     const { routes, deadlineMs } = this.parts;
     const { organisationId } = caller;
     const table = routes.known(merchant) ?? (await routes.read(organisationId, merchant));
+    if (table === undefined) throw fault('no_acquirer', 'payment method');
     const payment = { cardType: number.type, bin: number.bin, currency };
     const names = table.linksFor(payment, merchant.acquirer);
     const chosen = this.#first(names, merchant, organisationId, performance.now() + deadlineMs);
@@ -266,7 +277,7 @@ type OnTarget = Completion | Refund | Void;
 /** The parts of a transaction that an order needs. */
 export type Ordered = Pick<
   Intent,
-  'organisationId' | 'audit' | 'merchantId' | 'amountCents' | 'currency' | 'createdMs'
+  'organisationId' | 'audit' | 'merchantId' | 'amountCents' | 'currency' | 'createdMs' | 'acquirer'
 >;
 
 interface SealedCard extends PaymentSeal {
@@ -275,7 +286,15 @@ interface SealedCard extends PaymentSeal {
   readonly sealed: Buffer;
 }
 
-type TargetRow = { [Member in keyof StoredTarget]: StoredTarget[Member] | null };
+interface TargetRow {
+  readonly atMs: number;
+  readonly prepared: Prepared;
+  readonly attestation: Buffer | null;
+  readonly keyVersion: number | null;
+  readonly sealed: Buffer | null;
+  readonly paymentMethod: PaymentSeal['paymentMethod'];
+  readonly stored: StoredOutcome;
+}
 
 interface OrdersParts {
   readonly database: Database;
@@ -302,7 +321,7 @@ export class Orders {
   }
 
   onTarget(operation: OnTarget['operation'], ordered: Ordered, targetAudit: Audit): OnTarget {
-    const { organisationId, merchantId, amountCents, currency } = ordered;
+    const { organisationId, merchantId, amountCents, currency, acquirer } = ordered;
     return {
       operation,
       reference: this.parts.referenceOf(organisationId, ordered.audit),
@@ -315,7 +334,7 @@ export class Orders {
         reference: this.parts.referenceOf(organisationId, targetAudit),
         read: () => this.#target(organisationId, targetAudit),
       },
-      openCard: () => this.#openCard(organisationId, targetAudit),
+      openCard: () => this.#openCard(organisationId, targetAudit, acquirer),
     };
   }
 
@@ -345,7 +364,7 @@ export class Orders {
           amountCents,
           currency,
           atMs,
-          openCard: () => this.#openCard(organisationId, audit),
+          openCard: () => this.#openCard(organisationId, audit, ordered.acquirer),
         };
     }
   }
@@ -354,10 +373,56 @@ export class Orders {
     const { rows } = await this.parts.database.query<TargetRow>(STORED_TARGET, [organisationId, audit]);
     const [row] = rows;
     if (row === undefined) throw new Error('there is no such target');
+    const { atMs, prepared, stored } = row;
+    // guard(target: what the acquirer knows it by is as it was sent): !(await this.#isAsSent(row)) ⇒ false
+    if (!(await this.#isAsSent(row))) throw this.parts.keys.broken(outcomePlace(stored));
+    const { transactionType: operation, amountCents, currency } = stored;
+    const { responseCode, authorisationCode, preauthorisationCode } = stored;
+    const known = { operation, amountCents, currency, atMs };
+    const codes = { prepared, responseCode, authorisationCode, preauthorisationCode };
     // An empty column becomes an absent member.
-    return Object.fromEntries(
-      Object.entries(row).filter(([, value]) => value !== null),
-    ) as unknown as StoredTarget;
+    const there = Object.entries(codes).filter(([, value]) => value !== null);
+    return { ...known, ...Object.fromEntries(there) };
+  }
+
+  /** The outcome's seal holds the codes. What was prepared is bound to the card, or to what was attested of an operation. */
+  async #isAsSent({ stored, prepared, attestation, keyVersion, sealed, paymentMethod }: TargetRow) {
+    const { keys } = this.parts;
+    if (!(await isAsDecided(keys, stored))) return false;
+    if (stored.targetAudit !== null && stored.targetAudit !== undefined)
+      return isAsAsked(keys, { ...stored, targetAudit: stored.targetAudit, prepared, attestation });
+    // Where the card is destroyed, nothing can be sent.
+    if (sealed === null || keyVersion === null) return true;
+    return keys.opens(
+      paymentDetailsPlace(stored, { ...stored, paymentMethod, prepared }),
+      keyVersion,
+      sealed,
+    );
+  }
+
+  /** The card or account of a payment that has not been sent, sealed for another link than the one it was claimed for. */
+  async sealFor(
+    acquirer: string,
+    prepared: Prepared,
+    intent: Intent,
+    order: Order,
+  ): Promise<Pick<Move, 'sealed' | 'keyVersion'>> {
+    if (!('method' in order)) throw new Error('an operation on an earlier transaction stays with its link');
+    return sealedMethod(this.parts.keys, { ...intent, acquirer, prepared }, order.method);
+  }
+
+  /**
+   * Whether an operation on an earlier transaction may be sent. Its claim saw what was asked of the target a moment before it had
+   * the target for itself, so whatever looks wrong is looked at again. What is wrong is reported.
+   */
+  async isSound(intent: TargetedIntent): Promise<boolean> {
+    const { database, keys } = this.parts;
+    if ((await findUnsound(keys, intent)) === undefined) return true;
+    const now = await targetAndOperations(database, intent);
+    const unsound = now && (await findUnsound(keys, { ...intent, ...now }));
+    if (unsound === undefined) return now !== undefined;
+    keys.broken(outcomePlace(unsound));
+    return false;
   }
 
   /** Whether an order on this transaction could open its card. */
@@ -366,15 +431,38 @@ export class Orders {
   }
 
   /** The card of this transaction or, from target to target, of the original payment. */
-  async #openCard(organisationId: OrganisationId, audit: Audit): Promise<CardDetails> {
+  async #openCard(organisationId: OrganisationId, audit: Audit, acquirer: string): Promise<CardDetails> {
     const { database, keys } = this.parts;
     const { rows } = await database.query<SealedCard>(SEALED_CARD, [organisationId, audit]);
     const [row] = rows;
     if (row === undefined) throw new CardDestroyed();
     const { merchantId, keyVersion, sealed } = row;
     const place = paymentDetailsPlace({ organisationId, merchantId }, row);
+    // guard(card: opens for its own link only): if (row.acquirer !== acquirer) throw keys.broken(place); ⇒
+    if (row.acquirer !== acquirer) throw keys.broken(place);
     return cardFromSecrets(await keys.open(place, keyVersion, sealed));
   }
+}
+
+/** Seals the payment method for the transaction and the link that it is claimed for. */
+export async function sealedMethod(
+  keys: DataKeys,
+  intent: Pick<
+    DecidedIntent,
+    'organisationId' | 'merchantId' | 'audit' | 'transactionType' | 'amountCents' | 'currency' | 'acquirer'
+  > & { readonly prepared?: Prepared },
+  method: Direct['method'],
+): Promise<{ readonly sealed: Buffer; readonly keyVersion: number }> {
+  const { organisationId, merchantId, audit, transactionType, amountCents, currency, acquirer, prepared } =
+    intent;
+  const key = await keys.newest(organisationId, merchantId);
+  const paymentMethod = method.kind;
+  const place = paymentDetailsPlace(
+    { organisationId, merchantId },
+    { audit, transactionType, amountCents, currency, paymentMethod, acquirer, prepared },
+  );
+  const secrets = method.kind === 'card' ? cardSecrets(method.card) : bankSecrets(method.bankAccount);
+  return { sealed: seal(key, place, secrets), keyVersion: key.version };
 }
 
 type Asked = EntryOf<typeof ASKED>;

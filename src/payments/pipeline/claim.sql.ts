@@ -12,6 +12,7 @@ import {
   text,
 } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
+import { OUTCOME, OUTCOMES } from '../outcome-seals.sql.js';
 import { COMPLETABLE, MOST_COMPLETABLE, MOST_REFUNDABLE, REFUNDABLE, VOIDABLE } from '../target-rules.js';
 import {
   type DirectClaim,
@@ -268,17 +269,37 @@ const INSERT_ALLOWED = `inserted AS (
     )`;
 
 // guard(refund: its amount is reserved while it is in doubt): + inserted.amount_cents ⇒
-const RESERVE_ON_TARGETS = `
-    UPDATE transaction target SET
-      refunded_cents = CASE WHEN inserted.transaction_type = 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE target.refunded_cents END,
-      completed_cents = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.amount_cents ELSE target.completed_cents END,
-      completed_by = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.audit ELSE target.completed_by END,
-      voided_by = CASE WHEN inserted.transaction_type = 'void' THEN inserted.audit ELSE target.voided_by END
-    FROM inserted
-    WHERE target.organisation_id = inserted.organisation_id AND target.audit = inserted.target_audit
-    RETURNING inserted.organisation_id AS "organisationId", inserted.audit, inserted.amount_cents AS "amountCents",
-      inserted.currency, inserted.acquirer, inserted.card_mask AS "cardMask", inserted.card_type AS "cardType",
-      inserted.bank_account AS "bankAccount"`;
+const RESERVE_ON_TARGETS = `reserved AS (
+      UPDATE transaction t SET
+      refunded_cents = CASE WHEN inserted.transaction_type = 'refund' THEN t.refunded_cents + inserted.amount_cents ELSE t.refunded_cents END,
+      completed_cents = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.amount_cents ELSE t.completed_cents END,
+      completed_by = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.audit ELSE t.completed_by END,
+      voided_by = CASE WHEN inserted.transaction_type = 'void' THEN inserted.audit ELSE t.voided_by END
+      FROM inserted
+      WHERE t.organisation_id = inserted.organisation_id AND t.audit = inserted.target_audit
+      RETURNING inserted.organisation_id, inserted.merchant_id, inserted.audit, inserted.amount_cents, inserted.currency,
+        inserted.acquirer, inserted.card_mask, inserted.card_type, inserted.bank_account, inserted.target_audit,
+        ${OUTCOME} AS target
+    )
+    SELECT organisation_id AS "organisationId", audit, amount_cents AS "amountCents", currency, acquirer, card_mask AS "cardMask",
+      card_type AS "cardType", bank_account AS "bankAccount", target,`;
+
+/** What was asked of the same target before, for the process to hold against the target. */
+const WITH_OPERATIONS = `${RESERVE_ON_TARGETS}
+      (SELECT ${OUTCOMES} FROM transaction t
+        WHERE t.organisation_id = reserved.organisation_id AND t.merchant_id = reserved.merchant_id
+          AND t.target_audit = reserved.target_audit) AS operations
+    FROM reserved`;
+
+/** For distributed organisations: read on their servers, and joined with `reserved` here. */
+const OPERATIONS_ELSEWHERE = `operations AS MATERIALIZED (
+      SELECT t.target_audit, ${OUTCOME} AS stored FROM transaction t
+      WHERE t.organisation_id = ($3::integer[])[1] AND t.merchant_id = ANY ($5::integer[]) AND t.target_audit = ANY ($6::integer[])
+    )`;
+const WITH_OPERATIONS_ELSEWHERE = `${RESERVE_ON_TARGETS}
+      (SELECT coalesce(json_agg(stored), '[]'::json) FROM operations
+        WHERE operations.target_audit = reserved.target_audit) AS operations
+    FROM reserved`;
 
 /**
  * Commit A of operations on an earlier transaction. The target's row is locked and decides whether the operation is allowed. An
@@ -288,9 +309,9 @@ const RESERVE_ON_TARGETS = `
 export const CLAIM_TARGETED: Statement = {
   name: 'claim-targeted',
   text: `
-    WITH ${LOCK_ALLOWED}, ${INSERT_ALLOWED}${RESERVE_ON_TARGETS}`,
+    WITH ${LOCK_ALLOWED}, ${INSERT_ALLOWED}, ${WITH_OPERATIONS}`,
   spread: `
-    WITH ${LOCK_ALLOWED_ELSEWHERE}, ${INSERT_ALLOWED}${RESERVE_ON_TARGETS}`,
+    WITH ${OPERATIONS_ELSEWHERE}, ${LOCK_ALLOWED_ELSEWHERE}, ${INSERT_ALLOWED}, ${WITH_OPERATIONS_ELSEWHERE}`,
 };
 
 /** Reads `inserted`. */
@@ -305,7 +326,8 @@ const JOURNAL_ORDERED = `journalled AS (${INTO_JOURNAL_OF_OPERATORS}
 export const CLAIM_TARGETED_BY_OPERATORS: Statement = {
   name: 'claim-targeted-by-operators',
   text: `
-    WITH ${LOCK_ALLOWED_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
+    WITH ${LOCK_ALLOWED_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}, ${WITH_OPERATIONS}`,
   spread: `
-    WITH ${LOCK_ALLOWED_ELSEWHERE_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
+    WITH ${OPERATIONS_ELSEWHERE}, ${LOCK_ALLOWED_ELSEWHERE_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED},
+      ${WITH_OPERATIONS_ELSEWHERE}`,
 };

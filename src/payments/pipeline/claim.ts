@@ -5,7 +5,14 @@ import { type Database, isUniqueViolation, type Statement } from '../../postgres
 import type { ShownBankAccount } from '../../values/bank-account.js';
 import type { Histogram } from '../../values/histogram.js';
 import type { Audit } from '../../values/ids.js';
-import type { DirectClaim, Intent, OpenedToken, OperatorsClaim, TargetedClaim } from '../transaction.js';
+import type {
+  DirectClaim,
+  Intent,
+  OpenedToken,
+  OperatorsClaim,
+  StoredOutcome,
+  TargetedClaim,
+} from '../transaction.js';
 import {
   ASKED,
   ASKED_BY_OPERATORS,
@@ -25,7 +32,12 @@ type FromTarget = Pick<Intent, 'organisationId' | 'audit' | 'amountCents' | 'cur
   readonly cardMask: string | null;
   readonly cardType: string | null;
   readonly bankAccount: ShownBankAccount | null;
+  readonly target: StoredOutcome;
+  readonly operations: readonly StoredOutcome[];
 };
+
+/** The intent of an operation on an earlier transaction, with what was asked of that one before. */
+export type TargetedIntent = TargetedClaim & Intent & Pick<FromTarget, 'target' | 'operations'>;
 
 export interface BatchOptions {
   readonly maxBatch: number;
@@ -39,7 +51,7 @@ export class Claims {
   #readyForRepeatsUntilMs = 0;
   readonly #direct: Batcher<DirectClaim, boolean>;
   readonly #holders: Batcher<DirectClaim, Audit | undefined>;
-  readonly #targeted: Batcher<TargetedClaim, Intent | undefined>;
+  readonly #targeted: Batcher<TargetedClaim, TargetedIntent | undefined>;
 
   constructor(
     private readonly database: Database,
@@ -71,7 +83,7 @@ export class Claims {
   }
 
   /** The intent; undefined if the target does not allow it, or the correlation ID is taken or was reported absent. */
-  targeted(claim: TargetedClaim): Promise<Intent | undefined> {
+  targeted(claim: TargetedClaim): Promise<TargetedIntent | undefined> {
     return this.#targeted.submit(claim);
   }
 
@@ -127,7 +139,7 @@ export class Claims {
     return claims.map((claim) => holders.get(key(claim)));
   }
 
-  async #claimTargeted(unsorted: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {
+  async #claimTargeted(unsorted: readonly TargetedClaim[]): Promise<readonly (TargetedIntent | undefined)[]> {
     // Two batches that share targets lock them in the same order.
     const claims = [...unsorted].sort(
       (one, other) => one.targetAudit - other.targetAudit || one.organisationId - other.organisationId,

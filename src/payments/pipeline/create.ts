@@ -10,8 +10,8 @@ import { becsFaults, lodgeable } from '../../values/bank-account.js';
 import type { CardType } from '../../values/card.js';
 import { Fault, fault } from '../../values/faults.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
-import { bankAccountFromSecrets, bankSecrets, cardFromSecrets, cardSecrets } from '../../vault/account.js';
-import { type DataKeys, seal } from '../../vault/keys/keys.js';
+import { bankAccountFromSecrets, cardFromSecrets } from '../../vault/account.js';
+import type { DataKeys } from '../../vault/keys/keys.js';
 import type { OpenedToken, Tokens } from '../../vault/tokens.js';
 import type { Lookup } from '../finding/lookup.js';
 import type { AuditLeases } from '../processes/process-registry.js';
@@ -23,14 +23,15 @@ import {
   refundableFromMs,
   voidable,
 } from '../target-rules.js';
+import { attestedWords, type DirectClaim, type Intent, type Transaction } from '../transaction.js';
 import {
-  attestedWords,
-  type DirectClaim,
-  type Intent,
-  paymentDetailsPlace,
-  type Transaction,
-} from '../transaction.js';
-import type { Asking, Claimed, LinkChoice, Orders, OtherLinks } from './ask-acquirer.js';
+  type Asking,
+  type Claimed,
+  type LinkChoice,
+  type Orders,
+  type OtherLinks,
+  sealedMethod,
+} from './ask-acquirer.js';
 import { type Capacity, LinkPlace } from './capacity.js';
 import type { Claims } from './claim.js';
 import type { Command, DirectCommand, PaymentMethod, TargetedCommand } from './command.js';
@@ -124,7 +125,7 @@ export class Creation {
     const method = await openPaymentMethod(command, tokens);
     const cardType = method.kind === 'card' ? method.card.number.type : '';
     const paymentMethod = method.kind === 'card' ? 'creditcard' : 'bankaccount';
-    if (method.kind === 'card' && command.merchant.routesVersion !== null) {
+    if (method.kind === 'card' && command.merchant.routes !== undefined) {
       const { acquirer, others } = await choice.byRoutes(command, method.card);
       return { atMs, cardType, paymentMethod, acquirer, ...(others && { others }), ...command, method };
     }
@@ -160,8 +161,8 @@ export class Creation {
       if (isUniqueViolation(error, 'transaction_pkey')) throw fault('not_processed');
       if (!(error instanceof DatabaseUnavailable)) throw error;
       held = true;
-      // guard(a claim of which nobody knows: should it turn up, it is closed as not sent): finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) }); ⇒
-      finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });
+      // guard(a claim of which nobody knows: should it turn up, it is closed as not sent): finisher.closeAsNotSent({ organisationId, audit }); ⇒
+      finisher.closeAsNotSent({ organisationId, audit });
       throw fault('not_processed');
     } finally {
       if (!held) leases.release(organisationId, audit);
@@ -172,11 +173,21 @@ export class Creation {
     const { keys, claims, links, asking, orders } = this.#parts;
     const { caller, merchant, correlationId, reference, currency, kvps, amountCents, method } = priced;
     const { organisationId } = caller;
-    const key = await keys.newest(organisationId, merchant.id);
-    const place = paymentDetailsPlace(
-      { organisationId, merchantId: merchant.id },
-      { audit, transactionType: priced.operation, amountCents, currency, paymentMethod: method.kind },
-    );
+    const ordered = {
+      organisationId,
+      audit,
+      merchantId: merchant.id,
+      transactionType: priced.operation,
+      amountCents,
+      currency,
+      acquirer: priced.acquirer,
+      createdMs: priced.atMs,
+    };
+    const order = orders.direct(priced.operation, ordered, method);
+    const link = links.known(priced.acquirer);
+    const prepared = link?.prepare && (await asking.prepare(link, order));
+    // Sealed for this link and what it has prepared: for another the card does not open.
+    const { sealed, keyVersion } = await sealedMethod(keys, { prepared, ...ordered }, method);
     const claim: DirectClaim = {
       organisationId,
       audit,
@@ -187,9 +198,10 @@ export class Creation {
       reference,
       amountCents,
       currency,
+      acquirer: priced.acquirer,
       ...shownMethod(method),
-      sealed: seal(key, place, secretsOf(method)),
-      keyVersion: key.version,
+      sealed,
+      keyVersion,
       ...(method.tokenId !== undefined && { tokenId: method.tokenId }),
       ...(priced.pricing && { pricing: priced.pricing }),
       username: caller.username,
@@ -197,14 +209,10 @@ export class Creation {
       userId: caller.userId,
       inFlight: priced.inFlight,
       kvps,
-      acquirer: priced.acquirer,
       ...(priced.operation === 'preauthorisation' && {
         completableUntilMs: priced.atMs + merchant.preauthorisationDays * DAY_MS,
       }),
     };
-    const order = orders.direct(priced.operation, claim, method);
-    const link = links.known(priced.acquirer);
-    const prepared = link?.prepare && (await asking.prepare(link, order));
     // guard(commit order: nothing is sent before commit A): holder ⇒ asked = this.#parts.asking.ask({ intent: claim, merchant, order, prepared }); ⏎ order.asked = () => asked; ⏎ const holder
     const holder = await claims.direct(prepared === undefined ? claim : { prepared, ...claim });
     if (holder === undefined) throw fault('not_processed');
@@ -241,7 +249,8 @@ export class Creation {
       const intent = await claims.targeted({ attestation, ...asked });
       if (intent !== undefined) {
         const order = orders.onTarget(operation, intent, targetAudit);
-        return { intent, merchant, order, prepared, term };
+        const claimed = { intent, merchant, order, prepared, term };
+        return (await orders.isSound(intent)) ? claimed : { ...claimed, unsound: true };
       }
       const refusal = await this.#refusal(priced);
       if (refusal !== undefined) throw refusal;
@@ -267,7 +276,16 @@ export class Creation {
       throw (await this.#correlationIdTaken(priced)) ?? fault('target_not_refundable', 'target');
     }
     const { amountCents, currency } = operation === 'void' ? target : priced;
-    const ordered = { organisationId, audit, merchantId, amountCents, currency, createdMs: priced.atMs };
+    const { acquirer } = target;
+    const ordered = {
+      organisationId,
+      audit,
+      merchantId,
+      amountCents,
+      currency,
+      acquirer,
+      createdMs: priced.atMs,
+    };
     return asking.prepare(link, orders.onTarget(operation, ordered, targetAudit));
   }
 
@@ -307,10 +325,6 @@ function eraseCard(paid: Command | Opened): void {
   cvv?.erase();
 }
 
-function secretsOf(method: PaymentMethod): string | Buffer {
-  return method.kind === 'card' ? cardSecrets(method.card) : bankSecrets(method.bankAccount);
-}
-
 /** The part of the payment method that look-ups show. */
 function shownMethod(method: PaymentMethod): Pick<Intent, 'cardMask' | 'cardType' | 'bankAccount'> {
   if (method.kind === 'bank_account') return { bankAccount: method.bankAccount.shown };
@@ -321,10 +335,6 @@ function shownMethod(method: PaymentMethod): Pick<Intent, 'cardMask' | 'cardType
 export function correlationIdTaken(holder: Audit | undefined): Fault | undefined {
   if (holder === undefined) return undefined;
   return fault('correlation_id_already_used', 'correlation ID', holder);
-}
-
-function targetOf(priced: Opened): { targetAudit?: Audit } {
-  return isTargeted(priced) ? { targetAudit: priced.targetAudit } : {};
 }
 
 /** Opens the payment method that a request names. */

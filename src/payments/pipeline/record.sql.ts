@@ -1,4 +1,5 @@
 import type { Statement } from '../../postgres/database.js';
+import { OUTCOME } from '../outcome-seals.sql.js';
 import { DECIDE_DIRECT, DECIDE_TARGETED, DOUBTS, IN_DOUBT } from '../status.sql.js';
 
 /** Returns what was decided, and whether it was stored as answered. */
@@ -22,4 +23,9 @@ export const HAND_TO_RESOLVER: Statement = {
   text: `
     WITH doubt AS (SELECT * FROM ${DOUBTS.rows}), ${IN_DOUBT}
     SELECT audit FROM doubted`,
+};
+
+export const STORED_OUTCOME: Statement = {
+  name: 'stored-outcome',
+  text: `SELECT ${OUTCOME} AS stored FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
 };

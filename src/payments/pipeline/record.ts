@@ -9,7 +9,9 @@ import { type Database, DatabaseUnavailable, type Statement } from '../../postgr
 import { fault } from '../../values/faults.js';
 import type { Histogram } from '../../values/histogram.js';
 import { settlementCalendar } from '../../values/time.js';
+import type { DataKeys } from '../../vault/keys/keys.js';
 import type { Lookup } from '../finding/lookup.js';
+import { outcomeSealOf } from '../outcome-seals.js';
 import type { AuditLeases } from '../processes/process-registry.js';
 import { ANSWERS, DOUBTS, RESOLUTIONS } from '../status.sql.js';
 import {
@@ -19,11 +21,13 @@ import {
   outcomeOf,
   type Recording,
   type Resolution,
+  type StoredOutcome,
   type Transaction,
+  type Undecided,
 } from '../transaction.js';
 import type { TransactionFigures } from '../transaction-figures.js';
 import type { BatchOptions } from './claim.js';
-import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED } from './record.sql.js';
+import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED, STORED_OUTCOME } from './record.sql.js';
 
 /** Commit B for batches with pending outcomes: these statements also enter direct debits. */
 interface IntakeStatements {
@@ -36,6 +40,8 @@ interface IntakeStatements {
 interface RecordsParts {
   readonly database: Database;
   readonly clock: Clock;
+  /** Seal the outcomes. */
+  readonly keys: DataKeys;
   readonly intake: IntakeStatements;
 }
 
@@ -85,13 +91,23 @@ export class Records {
    * Stores the outcome. False if something else may be stored: another decision, the resolver's attempt, or a later settlement
    * day.
    */
-  record(intent: InDoubt, outcome: Outcome): Promise<boolean> {
-    const batches = intent.targetAudit === undefined ? this.#direct : this.#targeted;
-    return batches.submit({ organisationId: intent.organisationId, intent, outcome, attempt: 0 });
+  async record(intent: Undecided, outcome: Outcome): Promise<boolean> {
+    const sealed = await this.#sealed(intent, outcome, 0);
+    return (isDirect(intent) ? this.#direct : this.#targeted).submit(sealed);
+  }
+
+  /** The same for a transaction of which only the row is known. False if there is none. */
+  async recordStored({ organisationId, audit }: InDoubt, outcome: Outcome): Promise<boolean> {
+    const { rows } = await this.parts.database.query<{ stored: StoredOutcome }>(STORED_OUTCOME, [
+      organisationId,
+      audit,
+    ]);
+    const [row] = rows;
+    return row === undefined ? false : this.record(row.stored, outcome);
   }
 
   /** Stores the outcome of a transaction in doubt, with its journal entry. False if another attempt has decided, or will. */
-  resolve(intent: InDoubt, outcome: Outcome, attempt: number, detail: string): Promise<boolean> {
+  async resolve(intent: Undecided, outcome: Outcome, attempt: number, detail: string): Promise<boolean> {
     const { organisationId } = intent;
     const entry = {
       actor: 'gateway:resolver',
@@ -100,7 +116,17 @@ export class Records {
       audit: intent.audit,
     };
     const mac = openSignerOf(this.parts.database)?.macOf({ ...entry, detail });
-    return this.#resolutions.submit({ organisationId, intent, outcome, attempt, detail, mac });
+    const sealed = await this.#sealed(intent, outcome, attempt);
+    return this.#resolutions.submit({ ...sealed, detail, mac });
+  }
+
+  async #sealed(intent: Undecided, outcome: Outcome, attempt: number): Promise<Recording> {
+    const { keys } = this.parts;
+    const { organisationId, transactionType, target } = intent;
+    const outcomeSeal = await outcomeSealOf(keys, intent, outcome);
+    if (transactionType !== 'void') return { organisationId, intent, outcome, outcomeSeal, attempt };
+    const voidedSeal = target && (await outcomeSealOf(keys, target, { ...target, status: 'voided' }));
+    return { organisationId, intent, outcome, outcomeSeal, voidedSeal, attempt };
   }
 
   async handToResolver(intent: InDoubt): Promise<void> {
@@ -139,6 +165,10 @@ export class Records {
 function among(rows: readonly Recorded[], entries: readonly Recording[]): boolean[] {
   const keys = new Set(rows.map(({ organisationId, audit }) => `${organisationId}/${audit}`));
   return entries.map(({ intent }) => keys.has(`${intent.organisationId}/${intent.audit}`));
+}
+
+function isDirect({ targetAudit }: Undecided): boolean {
+  return targetAudit === undefined || targetAudit === null;
 }
 
 function anyPending(recordings: readonly Recording[]): boolean {
@@ -239,7 +269,7 @@ export class Finisher {
     }
   }
 
-  async #store(intent: InDoubt, ending: Ending): Promise<boolean> {
+  async #store(intent: Undecided, ending: Ending): Promise<boolean> {
     let recorded = false;
     if (ending === IN_DOUBT) {
       // guard(doubt: is handed to the resolver): await this.parts.records.handToResolver(intent); ⏎ this.parts.onDoubt(); ⇒
@@ -252,7 +282,7 @@ export class Finisher {
     return recorded;
   }
 
-  async #untilStored(intent: InDoubt, ending: Ending): Promise<void> {
+  async #untilStored(intent: Undecided, ending: Ending): Promise<void> {
     for await (const _ of this.#pauses()) {
       // A failure means that the database is still lost.
       const stored = await this.#store(intent, ending).then(
@@ -268,7 +298,7 @@ export class Finisher {
     const beganMs = performance.now();
     let firstHeardMs = Number.POSITIVE_INFINITY;
     for await (const _ of this.#pauses()) {
-      const recorded = await this.parts.records.record(intent, outcome).catch(() => undefined);
+      const recorded = await this.parts.records.recordStored(intent, outcome).catch(() => undefined);
       // Finding no row needs no commit. While the standby is away, the claim may be waiting for it, unseen. Only after a commit
       // of ours has gone through would the claim have, too.
       if (recorded !== undefined && this.parts.process.heartbeatMs > beganMs)

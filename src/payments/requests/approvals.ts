@@ -1,15 +1,24 @@
-// Four eyes: what an operator has asked for above the limit waits for a second person, who approves or refuses it. The database decides
-// who was in time; what was approved is carried out by a gateway.
+// Approvals: what an operator has asked for waits for a second person, who approves or refuses it. The database decides who was in time.
+// Money that was approved is moved by a gateway; any other task is done by whoever asked (`src/operators/second-person`).
 import { type JournalAction, journal } from '../../journal/journal.js';
 import { permit } from '../../operators/operator-roles.js';
 import { findActingOperator } from '../../operators/operators.js';
+import { RULES_SEEN, RULES_SET } from '../../operators/second-person/rules.js';
+import {
+  approveTask,
+  findTaskRequest,
+  independently,
+  listTaskRequests,
+  needIndependence,
+  refuseTask,
+  type TaskRequest,
+} from '../../operators/second-person/task-requests.js';
 import { databaseTime } from '../../operators/sessions.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database, Queryable, Statement } from '../../postgres/database.js';
 import { count, FLAG, ID, text } from '../../tasks/kinds.js';
 import { type Doing, needed, optional, type Permission, task } from '../../tasks/task.js';
 import type { Audit } from '../../values/ids.js';
-import { moneyText } from '../../values/money.js';
 import { refuse } from '../../values/refusal.js';
 import {
   checkedReason,
@@ -80,22 +89,38 @@ export const APPROVALS = {
         all: optional(FLAG, '--all', 'also what was done, refused, has expired or failed'),
         limit: optional(count(), '--limit <count>', 'how many at most', { default: 50, onPage: 100 }),
       },
-      run: async ({ database, fence }, { organisation, audit, all = false, limit }) => {
+      run: async (
+        { database, fence },
+        { organisation, audit, all = false, limit },
+      ): Promise<(OperatorRequest | TaskRequest)[]> => {
         const values = [fence ?? organisation ?? null, audit ?? null, !all, limit];
-        return (await database.query<RequestRow>(LIST_REQUESTS, values)).rows.map(viewOf);
+        const ofMoney = (await database.query<RequestRow>(LIST_REQUESTS, values)).rows.map(viewOf);
+        const ofTasks =
+          audit === undefined ? await listTaskRequests(database, fence ?? organisation, !all, limit) : [];
+        return [...ofMoney, ...ofTasks].sort((one, other) => other.request - one.request).slice(0, limit);
       },
     }),
     task({
       name: 'approval approve',
-      help: 'approve what another operator has asked for, and have it done',
+      help: 'approve what another operator has asked for: money moves at once, anything else when they do it again',
       role: 'operator',
       scope: 'organisation',
       route: 'POST /approvals/:request/approve',
       fresh: true,
       fenced: true,
       input: DECISION,
-      run: async ({ database, actor, fence, means }: RequestDoing, { organisation = fence, ...decision }) =>
-        approveRequest(database, actor, await means.requests(), { ...decision, organisation }),
+      run: async (
+        { database, actor, fence, means }: RequestDoing,
+        { organisation = fence, ...decision },
+      ): Promise<OperatorRequest | TaskRequest> => {
+        // An account of the system may be anybody's.
+        if (isAccount(actor)) refuse('approval_needs_operator');
+        const requests = await means.requests();
+        const request = await findTaskRequest(database, decision.request, organisation);
+        if (request === undefined)
+          return approveRequest(database, actor, requests, { ...decision, organisation });
+        return approveTask(database, requests.key, { request, actor, reason: given(decision.reason) });
+      },
       says: toldOf,
     }),
     task({
@@ -107,24 +132,34 @@ export const APPROVALS = {
       fenced: true,
       input: DECISION,
       // Whoever made it takes it back.
-      run: async ({ database, actor, fence }, { organisation = fence, ...given }) => {
-        const decision = { ...given, organisation };
-        const request = await decide(database, actor, decision, 'approval.refused', async () => [
-          REFUSE_REQUEST,
-        ]);
+      run: async (
+        { database, actor, fence },
+        { organisation = fence, ...decision },
+      ): Promise<OperatorRequest | TaskRequest> => {
+        const ofTask = await findTaskRequest(database, decision.request, organisation);
+        if (ofTask !== undefined)
+          return refuseTask(database, { request: ofTask, actor, reason: given(decision.reason) });
+        const wish = { ...decision, organisation };
+        const request = await decide(database, actor, wish, 'approval.refused', async () => [REFUSE_REQUEST]);
         if (request.state !== 'refused')
           refuse('request_decided', { request: request.id, state: request.state });
         return viewOf(request);
       },
       says: ({ request }) => `Request ${request} is refused.`,
     }),
+    RULES_SEEN,
+    RULES_SET,
   ],
 } as const;
 
 /** What has become of a request, for whoever made or approved it. */
-export function toldOf(made: OperatorRequest): string {
-  const { operation, targetAudit, amountCents, currency, request, state, audit, status, responseCode } = made;
-  const what = `${operation} of ${targetAudit}, ${moneyText(amountCents, currency)}`;
+export function toldOf(made: OperatorRequest | TaskRequest): string {
+  const { request, what, state } = made;
+  if (made.kind === 'task')
+    return `Request ${request} (${what}) is ${state}: ${made.requestedBy} can do it until ${made.expires}.`;
+  const { targetAudit, audit, status, responseCode, aloneFrom } = made;
+  if (state === 'waiting' && aloneFrom !== null)
+    return `Request ${request} (${what}) waits: nobody else can approve it, so you can from ${aloneFrom} on.`;
   if (state === 'waiting') return `Request ${request} (${what}) waits for the approval of a second operator.`;
   if (state === 'ready' || state === 'approved')
     return `Request ${request} (${what}) is still being processed; \`tollgate approval list --all --audit ${targetAudit}\` shows what becomes of it.`;
@@ -133,15 +168,17 @@ export function toldOf(made: OperatorRequest): string {
   return `${what}: ${audit === null ? state : `transaction ${audit}, ${status}${code}`}.`;
 }
 
+function given(reason: string | undefined): string | null {
+  return reason === undefined ? null : checkedReason(reason);
+}
+
 /** And has it done. */
 async function approveRequest(
   database: Database,
   operator: string,
-  { key, patienceMs }: Omit<RequestMeans, 'fourEyesAboveCents'>,
+  { key, patienceMs }: RequestMeans,
   decision: Decision,
 ): Promise<OperatorRequest> {
-  // An account of the system may be anybody's.
-  if (isAccount(operator)) refuse('approval_needs_operator');
   const request = await decide(
     database,
     operator,
@@ -151,6 +188,8 @@ async function approveRequest(
       await needGateway(connection);
       // guard(four eyes: nobody approves what was changed in the database): )) ⇒ ) && found.id === 0)
       if (!isSealed(key, found)) refuse('request_altered', { request: found.id });
+      const needed = { role: 'operator', organisation: found.organisation } as const;
+      await needIndependence(connection, key, { ...found, actor: operator, needed });
       const approved = {
         ...found,
         state: 'approved',
@@ -163,7 +202,6 @@ async function approveRequest(
       return [APPROVE_REQUEST, expiresMs, requester, approver, sealOf(key, approved)];
     },
   );
-  if (request.state === 'waiting') refuse('request_of_same_operator', { request: request.id });
   if (request.state !== 'approved' && request.state !== 'done')
     refuse('request_decided', { request: request.id, state: request.state });
   return outcomeOf(database, request, patienceMs);
@@ -190,8 +228,9 @@ function decide(
   action: JournalAction,
   verdict: (connection: Queryable, request: RequestRow) => Promise<[Statement, ...unknown[]]>,
 ): Promise<RequestRow> {
-  const given = reason === undefined ? null : checkedReason(reason);
-  return database.transaction(async (connection) => {
+  const why = given(reason);
+  const task = `approval ${action === 'approval.approved' ? 'approve' : 'refuse'} ${id}`;
+  return independently(database, operator, task, async (connection) => {
     const find = async () =>
       (await connection.query<RequestRow>(REQUEST_BY_ID, [id, organisation ?? null])).rows[0] ??
       refuse('request_not_found', { request: id });
@@ -199,12 +238,13 @@ function decide(
     if (found.state !== 'waiting') return found;
     const { organisation: organisationId, merchant: merchantId, targetAudit, correlationId } = found;
     const [statement, ...further] = await verdict(connection, found);
-    const { count } = await connection.query(statement, [organisationId, id, operator, given, ...further]);
+    const { count } = await connection.query(statement, [organisationId, id, operator, why, ...further]);
     const request = await find();
+    if (count === 0 && request.state === 'waiting') refuse('request_of_same_operator', { request: id });
     if (count === 0) return request;
     const about = { organisationId, merchantId, audit: targetAudit as Audit, correlationId };
-    const why = given === null ? '' : ` (${given})`;
-    const detail = `request ${id}${why}: ${inWords({ ...request, decidedBy: null })}, asked for by ${request.requestedBy}`;
+    const because = why === null ? '' : ` (${why})`;
+    const detail = `request ${id}${because}: ${inWords({ ...request, decidedBy: null })}, asked for by ${request.requestedBy}`;
     await journal(connection, { actor: operator, action, ...about, detail });
     return request;
   });

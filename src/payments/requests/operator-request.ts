@@ -14,9 +14,12 @@ export type OperatorsOperation = 'void' | 'refund' | 'completion';
 /** What was asked for, and what has become of it. */
 export interface OperatorRequest {
   readonly request: number;
+  readonly kind: 'transaction';
   readonly organisation: number;
   readonly merchant: number;
   readonly operation: OperatorsOperation;
+  /** For people. */
+  readonly what: string;
   readonly targetAudit: number;
   readonly amountCents: number;
   readonly currency: string;
@@ -26,6 +29,8 @@ export interface OperatorRequest {
   /** `ready` and `approved`: a gateway carries it out, or has begun to. */
   readonly state: 'ready' | 'waiting' | 'approved' | 'refused' | 'expired' | 'failed' | 'done';
   readonly expires: string | null;
+  /** From then on whoever asked may approve it, because nobody else could. */
+  readonly aloneFrom: string | null;
   readonly decidedBy: string | null;
   readonly decided: string | null;
   readonly decisionReason: string | null;
@@ -40,13 +45,22 @@ export interface OperatorRequest {
 export interface RequestRow
   extends Omit<
     OperatorRequest,
-    'request' | 'requested' | 'expires' | 'decided' | 'organisation' | 'merchant'
+    | 'request'
+    | 'kind'
+    | 'what'
+    | 'requested'
+    | 'expires'
+    | 'aloneFrom'
+    | 'decided'
+    | 'organisation'
+    | 'merchant'
   > {
   readonly id: number;
   readonly organisation: OrganisationId;
   readonly merchant: MerchantId;
   readonly requestedMs: number;
   readonly expiresMs: number | null;
+  readonly aloneFromMs: number | null;
   readonly decidedMs: number | null;
   readonly correlationId: string;
   /** Where it was asked for from. */
@@ -73,6 +87,7 @@ export type SealedRequest = Pick<
   | 'correlationId'
   | 'state'
   | 'expiresMs'
+  | 'aloneFromMs'
   | 'decidedBy'
   | 'approverVersion'
 >;
@@ -113,6 +128,7 @@ export function sealOf(key: CredentialKey, request: SealedRequest): Buffer {
     request.expiresMs,
     request.decidedBy,
     request.approverVersion,
+    ...(request.aloneFromMs === null ? [] : [request.aloneFromMs]),
   ];
   return createHmac('sha256', key.keyFor('operator requests')).update(JSON.stringify(parts)).digest();
 }
@@ -122,12 +138,14 @@ export function isSealed(key: CredentialKey, request: RequestRow): boolean {
 }
 
 export function viewOf(row: RequestRow): OperatorRequest {
-  const { expiresMs, decidedMs } = row;
+  const { expiresMs, aloneFromMs, decidedMs } = row;
   return {
     request: row.id,
+    kind: 'transaction',
     organisation: row.organisation,
     merchant: row.merchant,
     operation: row.operation,
+    what: whatIsAsked(row),
     targetAudit: row.targetAudit,
     amountCents: row.amountCents,
     currency: row.currency,
@@ -136,6 +154,7 @@ export function viewOf(row: RequestRow): OperatorRequest {
     requested: sydneyTimestamp(row.requestedMs),
     state: row.state,
     expires: expiresMs === null ? null : sydneyTimestamp(expiresMs),
+    aloneFrom: aloneFromMs === null ? null : sydneyTimestamp(aloneFromMs),
     decidedBy: row.decidedBy,
     decided: decidedMs === null ? null : sydneyTimestamp(decidedMs),
     decisionReason: row.decisionReason,
@@ -148,16 +167,18 @@ export function viewOf(row: RequestRow): OperatorRequest {
 }
 
 /** For the journal: what was asked for, of which transaction, and why. */
-export function inWords({
+export function inWords(request: RequestRow): string {
+  const approved = request.decidedBy === null ? '' : `, approved by ${request.decidedBy}`;
+  return `${whatIsAsked(request)}: ${request.reason}${approved}`;
+}
+
+export function whatIsAsked({
   operation,
   targetAudit,
   amountCents,
   currency,
-  reason,
-  decidedBy,
-}: RequestRow): string {
-  const approved = decidedBy === null ? '' : `, approved by ${decidedBy}`;
-  return `${operation} of ${targetAudit}, ${moneyText(amountCents, currency)}: ${reason}${approved}`;
+}: Pick<RequestRow, 'operation' | 'targetAudit' | 'amountCents' | 'currency'>): string {
+  return `${operation} of ${targetAudit}, ${moneyText(amountCents, currency)}`;
 }
 
 /** Why a gateway could not carry one out, by what is stored in `failure`. */

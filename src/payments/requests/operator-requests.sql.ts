@@ -20,6 +20,7 @@ const REQUEST = `
       CASE WHEN t.audit IS NOT NULL THEN 'done'
         WHEN r.state IN ('ready', 'waiting', 'approved') AND r.expires_at <= now() THEN 'expired' ELSE r.state END AS state,
       round(extract(epoch FROM r.expires_at) * 1000)::bigint AS "expiresMs", r.decided_by AS "decidedBy",
+      round(extract(epoch FROM r.alone_from) * 1000)::bigint AS "aloneFromMs",
       round(extract(epoch FROM r.decided_at) * 1000)::bigint AS "decidedMs", r.decision_reason AS "decisionReason",
       r.failure, r.address, r.requester_version AS "requesterVersion", r.approver_version AS "approverVersion", r.seal, t.audit, t.status, t.response_code AS "responseCode", t.response_message AS "responseMessage"`;
 
@@ -68,10 +69,10 @@ export const STORE_REQUEST: Statement = {
   name: '',
   text: `
     INSERT INTO operator_request AS r (organisation_id, merchant_id, target_audit, operation, amount_cents, currency, reason,
-      requested_by, correlation_id, state, expires_at, address, requester_version, seal)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::float8 / 1000), $12, $13, $14)
+      requested_by, correlation_id, state, expires_at, alone_from, address, requester_version, seal)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::float8 / 1000), to_timestamp($12::float8 / 1000), $13, $14, $15)
     ON CONFLICT (organisation_id, correlation_id) DO UPDATE
-      SET state = excluded.state, expires_at = excluded.expires_at, reason = excluded.reason, requested_by = excluded.requested_by,
+      SET state = excluded.state, expires_at = excluded.expires_at, alone_from = excluded.alone_from, reason = excluded.reason, requested_by = excluded.requested_by,
         address = excluded.address, requester_version = excluded.requester_version, seal = excluded.seal, failure = NULL,
         taken_until = NULL, decided_by = NULL, decided_at = NULL, decision_reason = NULL, approver_version = NULL
       WHERE r.state = 'failed' AND r.target_audit = excluded.target_audit AND r.operation = excluded.operation
@@ -79,15 +80,18 @@ export const STORE_REQUEST: Statement = {
     RETURNING r.id`,
 };
 
-/** By another person, in time, once: whoever is returned has decided. Until when it has to be done ($5) goes along. */
+/**
+ * By another person, or after the day that somebody has to wait who is alone. In time, once: whoever is returned has decided. Until when
+ * it has to be done ($5) goes along.
+ */
 export const APPROVE_REQUEST: Statement = {
   name: '',
   // guard(four eyes: not after its time): expires_at > now() AND ⇒
-  // guard(four eyes: whoever asks for it does not approve it): AND requested_by <> $3 ⇒
+  // guard(four eyes: whoever asks for it does not approve it): AND (requested_by <> $3 OR alone_from <= now()) ⇒
   text: `
     UPDATE operator_request SET state = 'approved', decided_by = $3, decided_at = now(), decision_reason = $4,
       expires_at = to_timestamp($5::float8 / 1000), requester_version = $6, approver_version = $7, seal = $8
-    WHERE organisation_id = $1 AND id = $2 AND state = 'waiting' AND expires_at > now() AND requested_by <> $3
+    WHERE organisation_id = $1 AND id = $2 AND state = 'waiting' AND expires_at > now() AND (requested_by <> $3 OR alone_from <= now())
     RETURNING id`,
 };
 

@@ -7,8 +7,11 @@ import { gatewayTime } from '../../clock/gateway-clock.js';
 import { signerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
 import { findActingOperator } from '../../operators/operators.js';
+import { Acquaintance } from '../../operators/second-person/independence.js';
+import { needsApproval, readRules } from '../../operators/second-person/rules.js';
+import { ALONE_MS, WAITING_MS } from '../../operators/second-person/task-requests.js';
 import { databaseTime } from '../../operators/sessions.js';
-import type { Caller, Merchant } from '../../organisations/users/callers.js';
+import { type Caller, type MerchantRow, merchantAsSealed } from '../../organisations/users/callers.js';
 import { FIND_MERCHANT } from '../../organisations/users/callers.sql.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
 import { bitsOf, PERMISSIONS } from '../../organisations/users/permissions.js';
@@ -41,8 +44,6 @@ import {
 export interface RequestMeans {
   /** Requests are sealed under it. */
   readonly key: CredentialKey;
-  /** More than so many cents need a second person. Undefined: nothing does. */
-  readonly fourEyesAboveCents: number | undefined;
   /** So long the outcome is waited for. */
   readonly patienceMs: number;
 }
@@ -59,8 +60,6 @@ export interface OperatorsWish {
   readonly key: string;
 }
 
-/** A second person has so long to approve it. */
-const WAITING_MS = 24 * 3_600_000;
 /** A request that no gateway has begun by then has expired: nobody expects it any more. */
 export const TO_BE_DONE_MS = 5 * 60_000;
 /** Beyond the acquirer's own time. */
@@ -71,12 +70,9 @@ const ALONE = { maxBatch: 1, lanes: 1 };
 /** Of a console, or a command, by what its settings say. */
 export function requestMeans(
   key: CredentialKey,
-  {
-    fourEyesAboveCents,
-    acquirerDeadlineMs,
-  }: { readonly fourEyesAboveCents: number | undefined; readonly acquirerDeadlineMs: number },
+  { acquirerDeadlineMs }: { readonly acquirerDeadlineMs: number },
 ): RequestMeans {
-  return { key, fourEyesAboveCents, patienceMs: acquirerDeadlineMs + FURTHER_PATIENCE_MS };
+  return { key, patienceMs: acquirerDeadlineMs + FURTHER_PATIENCE_MS };
 }
 
 /** Has it done at once, unless a second person has to approve it. Under the same key, what the first time has come to is shown again. */
@@ -167,7 +163,7 @@ interface Asked {
 async function storeRequest(
   database: Database,
   { target, operator, operation, amountCents, reason, correlationId }: Asked,
-  { key, fourEyesAboveCents }: RequestMeans,
+  { key }: RequestMeans,
 ): Promise<RequestRow> {
   const { organisationId, merchantId, audit, currency } = target;
   const address = (await signerOf(database))?.address ?? null;
@@ -180,7 +176,11 @@ async function storeRequest(
     ]);
     // guard(four eyes: what the same operator asks for counts together): ( ⇒ 0 * (
     const togetherCents = amountCents + (rows[0]?.cents ?? 0);
-    const waits = fourEyesAboveCents !== undefined && togetherCents > fourEyesAboveCents;
+    const waits = needsApproval(await readRules(connection), currency, togetherCents);
+    const nowMs = await databaseTime(connection);
+    const needed = { role: 'operator', organisation: organisationId } as const;
+    const isAlone = waits && !(await Acquaintance.of(connection, key)).hasAnother(operator, needed);
+    const aloneMs = isAlone ? ALONE_MS : 0;
     // guard(operator: nothing is stored that no gateway could carry out): if (!waits) await needGateway(connection); ⇒
     if (!waits) await needGateway(connection);
     // In the order of the statement.
@@ -195,7 +195,8 @@ async function storeRequest(
       requestedBy: operator,
       correlationId,
       state: waits ? 'waiting' : 'ready',
-      expiresMs: (await databaseTime(connection)) + (waits ? WAITING_MS : TO_BE_DONE_MS),
+      expiresMs: nowMs + (waits ? WAITING_MS + aloneMs : TO_BE_DONE_MS),
+      aloneFromMs: isAlone ? nowMs + ALONE_MS : null,
       address,
       requesterVersion: await actingVersion(connection, key, operator),
     } as const;
@@ -204,7 +205,8 @@ async function storeRequest(
     const request = await requestUnder(connection, organisationId, correlationId);
     if (request === undefined) throw new Error('a request that was stored is not there');
     if (waits && count > 0) {
-      const detail = `request ${request.id}: ${inWords(request)}`;
+      const alone = isAlone ? '; nobody else can approve it yet, so it waits for a day' : '';
+      const detail = `request ${request.id}: ${inWords(request)}${alone}`;
       const entry = {
         actor: operator,
         action: 'approval.requested',
@@ -278,7 +280,8 @@ export async function callerOf(
   { organisationId, merchantId }: Transaction,
 ): Promise<Caller> {
   const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [operatorIn(operator)]);
-  const { rows: merchants } = await database.query<Merchant>(FIND_MERCHANT, [organisationId, merchantId]);
+  const { rows: found } = await database.query<MerchantRow>(FIND_MERCHANT, [organisationId, merchantId]);
+  const merchant = found[0] && (await merchantAsSealed(database, found[0]));
   return {
     username: operator,
     // Users have positive numbers. An account of the system has none: the journal names it.
@@ -287,6 +290,6 @@ export async function callerOf(
     networks: undefined,
     organisationId,
     assignedMerchantId: merchantId,
-    merchants: new Map(merchants.map((merchant) => [merchant.id, merchant])),
+    merchants: new Map(merchant && [[merchant.id, merchant]]),
   };
 }

@@ -13,7 +13,8 @@ import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provide
 import type { WrappedRows } from './wrapped-rows.js';
 
 /**
- * For the seals of users and operators, for the journal, for requests on earlier transactions, and to recognise imported cards.
+ * For the seals of users and operators, for the journal, for outcomes and requests on earlier transactions, and to recognise imported
+ * cards.
  */
 export type InstallationKeyName = 'credentials' | 'journal' | 'attestation' | 'recognition';
 

@@ -20,13 +20,12 @@ export const NEWEST_DATA_KEY: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 ORDER BY version DESC LIMIT 1`,
 };
 
-/** A destroyed key stays gone, even if somebody has put its row back. */
+/** `destroyed`: what the journal says. A destroyed key stays gone, even if somebody has put its row back. */
 export const DATA_KEY: Statement = {
   name: 'data-key',
-  // guard(keys: one that was destroyed does not come back): AND NOT ${KEY_DESTROYED} ⇒
   text: `
-    SELECT version, key_encryption_key AS "keyId", wrapped FROM data_key
-    WHERE organisation_id = $1 AND merchant_id = $2 AND version = $3 AND NOT ${KEY_DESTROYED}`,
+    SELECT version, key_encryption_key AS "keyId", wrapped, ${KEY_DESTROYED} AS destroyed FROM data_key
+    WHERE organisation_id = $1 AND merchant_id = $2 AND version = $3::integer`,
 };
 
 export const ADD_DATA_KEY: Statement = {

@@ -1,6 +1,8 @@
 // Data keys and seals. Each merchant has a series of data key versions, wrapped by the key-encryption key. The newest seals,
 // all open. A seal is AES-256-GCM, bound to the place of its ciphertext: moved elsewhere, it does not open.
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type DecidingEntry, isKeyDestroyed } from '../../journal/deciding-entries.js';
+import { signerOf } from '../../journal/entry-signer.js';
 import { type Database, isUndefined, type Queryable } from '../../postgres/database.js';
 import { decrypt, encrypt } from '../../values/aes-gcm.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
@@ -20,6 +22,10 @@ export interface DataKeyRow {
   readonly version: number;
   readonly keyId: string;
   readonly wrapped: Buffer;
+}
+
+interface FoundDataKey extends DataKeyRow {
+  readonly destroyed: readonly DecidingEntry[] | null;
 }
 
 /** Called for every seal that does not open. */
@@ -101,7 +107,7 @@ export class DataKeys {
   readonly #newest = new Map<number, Newest>();
   readonly #byVersion = new Map<string, Promise<DataKey>>();
   readonly #opened: { organisationId: OrganisationId; merchantId: MerchantId; key: DataKey }[] = [];
-  #attesting: Promise<Buffer> | undefined;
+  #attesting: Promise<KeyObject> | undefined;
 
   constructor(
     private readonly database: Queryable,
@@ -117,6 +123,19 @@ export class DataKeys {
       // A key is destroyed only when nothing is sealed under it: somebody has put the row back, or named another key.
       // guard(broken seals: a seal under a key that was destroyed is one): || error instanceof KeyDestroyed ⇒
       if (error instanceof SealBroken || error instanceof KeyDestroyed) throw this.broken(place);
+      throw error;
+    }
+  }
+
+  /** Whether the seal opens. Its content is wiped at once, and a seal that does not open is not reported. */
+  async opens(place: Place, keyVersion: number, sealed: Buffer): Promise<boolean> {
+    try {
+      const key = await this.version(place.organisationId, place.merchantId, keyVersion);
+      const opened = decrypt(key.key, sealed, boundTo(place, key));
+      opened?.fill(0);
+      return opened !== undefined;
+    } catch (error) {
+      if (error instanceof KeyDestroyed) return false;
       throw error;
     }
   }
@@ -153,9 +172,14 @@ export class DataKeys {
   /** The key version that a row names. */
   version(organisationId: OrganisationId, merchantId: MerchantId, version: number): Promise<DataKey> {
     return this.#remembered(merchantId, version, async () => {
-      const { rows } = await this.database.query<DataKeyRow>(DATA_KEY, [organisationId, merchantId, version]);
+      const { rows } = await this.database.query<FoundDataKey>(DATA_KEY, [
+        organisationId,
+        merchantId,
+        version,
+      ]);
       const [row] = rows;
-      if (row === undefined) {
+      // guard(keys: one that was destroyed does not come back): || isKeyDestroyed(row.destroyed, await signerOf(this.database)) ⇒
+      if (row === undefined || isKeyDestroyed(row.destroyed, await signerOf(this.database))) {
         throw new KeyDestroyed(`version ${version} of merchant ${merchantId}'s data key was destroyed`);
       }
       return this.#unwrap(organisationId, merchantId, row);
@@ -203,9 +227,12 @@ export class DataKeys {
     for (const { key, count } of used) key.seals = (key.seals as number) - count;
   }
 
-  #attestationKey(): Promise<Buffer> {
+  #attestationKey(): Promise<KeyObject> {
     if (this.#attesting === undefined) {
-      this.#attesting = makeInstallationKey(this.database, this.provider, 'attestation');
+      // As an object, Node does not read the key again for each of them.
+      this.#attesting = makeInstallationKey(this.database, this.provider, 'attestation').then((key) =>
+        createSecretKey(key),
+      );
       this.#attesting.catch(() => {
         this.#attesting = undefined;
       });

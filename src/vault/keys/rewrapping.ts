@@ -70,14 +70,19 @@ export class Rewrapping {
   }
 
   async #rewrapOthers(current: string): Promise<void> {
-    const { database, provider, wrapped: kinds } = this.parts;
+    const { database, provider, actor, wrapped: kinds } = this.parts;
     // guard(moving the key: the keys of the installation go along): ) ⇒ .slice(kinds.length))
-    for (const { all, rewrap, context } of kinds) {
+    for (const { all, rewrap, context, resealing } of kinds) {
       const { rows } = await database.query<WrappedKey & { readonly name: string }>(all);
       for (const row of rows.filter(({ keyId }) => keyId !== current)) {
         const purpose = context(row.name);
         const { keyId, wrapped } = await provider.wrap(await provider.unwrap(row, purpose), purpose);
-        await database.query(rewrap, [row.name, keyId, wrapped, row.wrapped]);
+        const values = [row.name, keyId, wrapped, row.wrapped];
+        if (resealing === undefined) await database.query(rewrap, values);
+        else
+          await database.transaction((connection) =>
+            resealing(connection, actor, row.name, () => connection.query(rewrap, values)),
+          );
       }
     }
   }

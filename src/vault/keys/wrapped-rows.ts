@@ -1,5 +1,5 @@
 // Tables with secrets that the key-encryption key wraps directly, each in a named row.
-import type { Statement } from '../../postgres/database.js';
+import type { Queryable, Statement } from '../../postgres/database.js';
 
 export interface WrappedRows {
   readonly context: (name: string) => string;
@@ -7,4 +7,11 @@ export interface WrappedRows {
   readonly all: Statement;
   /** Takes the name, the new key's ID, the newly wrapped secret and the previous one. */
   readonly rewrap: Statement;
+  /** For rows that the journal seals: does the same around it, in one transaction. */
+  readonly resealing?: (
+    connection: Queryable,
+    actor: string,
+    name: string,
+    rewrap: () => Promise<unknown>,
+  ) => Promise<void>;
 }

@@ -1,6 +1,8 @@
 // All tokens of a merchant for another vault, encrypted to a key before they leave this process.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { type DecidingEntry, journalledSeal } from '../../journal/deciding-entries.js';
+import { type EntrySigner, signerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import type { Progress } from '../../tasks/task.js';
@@ -163,7 +165,7 @@ interface TokenRow extends Omit<ExportedToken, 'account'> {
   readonly sealed: Buffer;
   readonly sealVersion: number;
   readonly keyVersion: number;
-  readonly journalled: number | null;
+  readonly journalled: readonly DecidingEntry[] | null;
 }
 
 const PAGE = 500;
@@ -182,6 +184,7 @@ async function* exportedTokens(
   keys: DataKeys,
   owner: SealOwner,
 ): AsyncGenerator<ExportPage> {
+  const signer = await signerOf(database);
   let after = 0;
   for (;;) {
     const values = [owner.organisationId, owner.merchantId, after, PAGE];
@@ -189,7 +192,7 @@ async function* exportedTokens(
     const tokens: ExportedToken[] = [];
     const broken: TokenId[] = [];
     for (const row of rows) {
-      const account = await open(keys, owner, row);
+      const account = await open(keys, owner, row, signer);
       if (account === undefined) broken.push(row.id);
       else tokens.push({ ...row, account });
     }
@@ -199,9 +202,15 @@ async function* exportedTokens(
   }
 }
 
-async function open(keys: DataKeys, owner: SealOwner, row: TokenRow): Promise<Account | undefined> {
-  const { accountType, journalled, sealVersion, keyVersion, sealed, shown } = row;
+async function open(
+  keys: DataKeys,
+  owner: SealOwner,
+  row: TokenRow,
+  signer: EntrySigner | undefined,
+): Promise<Account | undefined> {
+  const { accountType, sealVersion, keyVersion, sealed, shown } = row;
   const place = tokenPlace(owner, row);
+  const journalled = journalledSeal(row.journalled, signer);
   try {
     // As a payment would find it: set back to an earlier account, or brought back after it was deleted.
     if (journalled !== null && journalled !== sealVersion) throw keys.broken(place);

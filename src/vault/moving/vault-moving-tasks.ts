@@ -3,8 +3,10 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { FLAG, ID, type Kind, several, TEXT } from '../../tasks/kinds.js';
 import { needed, optional, task } from '../../tasks/task.js';
 import { csvLine } from '../../values/csv.js';
+import { refuse } from '../../values/refusal.js';
 import { onDisk, writeWhole } from '../../values/whole-file.js';
 import type { DoingWithKey } from '../keys/key-provider.js';
+import { vaultOf } from '../vault-tasks.js';
 import type { RefusedLine } from './card-fields.js';
 import { exportVault } from './vault-export.js';
 import { importVault, type MappedToken } from './vault-import.js';
@@ -37,6 +39,17 @@ export const VAULT = {
       // Whoever has the key can open every card in the file.
       role: 'administrator',
       scope: 'organisation',
+      fresh: true,
+      secondPerson: {
+        for: 'exports',
+        when: async ({ database }, { merchant, recipients }) => {
+          const isLive = (await vaultOf(database, merchant)).mode === 'live';
+          // A file could have another key in it once it is approved.
+          // guard(second person: they see the keys that can open an export): if (isLive && !recipients.every(isKey)) ⇒ if (merchant === 0)
+          if (isLive && !recipients.every(isKey)) refuse('export_recipient_not_shown');
+          return isLive;
+        },
+      },
       input: {
         merchant: MERCHANT,
         recipients: needed(
@@ -152,6 +165,10 @@ export const VAULT = {
     }),
   ],
 } as const;
+
+function isKey(recipient: string): boolean {
+  return recipient.startsWith('age1');
+}
 
 function reported({ line, oldTokenId, problems }: RefusedLine): unknown[][] {
   return problems.map(({ field, problem }) => [line, oldTokenId, field, problem]);

@@ -3,7 +3,9 @@
 import { slotsBetween } from '../../events/events.js';
 import type { EventFeed } from '../../events/feed.js';
 import type { EventWatcher } from '../../events/watcher.js';
+import { fitNow } from '../../journal/seals.js';
 import type { OrganisationId } from '../../values/ids.js';
+import { rowOfEndpoint } from '../endpoints.js';
 import type { EndpointKey, LeasedEndpoint } from './delivery.js';
 import {
   ANY_ENDPOINT,
@@ -163,7 +165,11 @@ export class Deliverer {
     const askedAtMs = performance.now();
     const values = [this.#runParts.leaseMs, ...WANTED.encode(wanted)];
     const { rows } = await this.parts.database.query<LeasedEndpoint>(TAKE, values);
-    for (const endpoint of rows) this.#startRun(endpoint, askedAtMs);
+    for (const endpoint of rows) {
+      const fit = await fitNow(this.parts.database, rowOfEndpoint(endpoint));
+      // guard(directions: nothing is sent to an endpoint that is not as it was sealed): fit.kind === 'fits' ⇒ fit.version >= 0
+      if (fit.kind === 'fits') this.#startRun(endpoint, askedAtMs);
+    }
   }
 
   #startRun(endpoint: LeasedEndpoint, leasedAtMs: number): void {

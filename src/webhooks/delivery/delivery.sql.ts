@@ -1,6 +1,7 @@
 import { bigint, columns, float, integer, optionalText, smallint, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import { INTO_ATTEMPTS } from '../attempts.sql.js';
+import { NEWEST_OF_ENDPOINT } from '../endpoints.sql.js';
 import type { DeliveryKey, EndpointKey, Postponed } from './delivery.js';
 import type { LoggedAttempt } from './outcome.js';
 
@@ -65,7 +66,7 @@ export const TAKE: Statement = {
     FROM free WHERE e.organisation_id = free.organisation_id AND e.id = free.id
     RETURNING e.organisation_id AS "organisationId", e.id, e.merchant_id AS "merchantId", e.url, e.types, e.lease,
       e.position, e.failures, e.key_version AS "keyVersion", e.sealed, e.overlap_until > now() AS overlapping,
-      e.probe_at <= now() AS "toProbe",
+      e.probe_at <= now() AS "toProbe", ${NEWEST_OF_ENDPOINT} AS newest,
       (SELECT count(*)::integer FROM webhook_delivery d
         WHERE d.organisation_id = e.organisation_id AND d.endpoint_id = e.id) AS waiting,
       (SELECT count(*)::integer FROM webhook_delivery d

@@ -27,6 +27,8 @@ export interface LeasedEndpoint extends EndpointKey {
   readonly toProbe: boolean | null;
   /** By the database's clock, when it was leased. */
   readonly nowMs: number;
+  /** Its newest seal in the journal, behind its version. */
+  readonly newest: Buffer | null;
 }
 
 /** This many failures without a success, over as many subjects, show that nothing gets through. */

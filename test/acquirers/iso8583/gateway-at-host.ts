@@ -4,8 +4,9 @@ import { addAcquirer } from '../../../src/acquirers/acquirer-tasks.js';
 import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
 import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
 import { setMerchant } from '../../../src/organisations/merchants.js';
-import { Database } from '../../../src/postgres/database.js';
+import type { Database } from '../../../src/postgres/database.js';
 import { FileKeys } from '../../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import type { Answer } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { BookKeepingHost } from './book-keeping-host.js';
@@ -27,7 +28,7 @@ export class GatewayAtHost {
   static async start(): Promise<GatewayAtHost> {
     const gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '1500' } });
     const host = await new BookKeepingHost(AS2805, MAC).listen();
-    const database = new Database(gateway.databaseUrl, { maxConnections: 2 });
+    const database = operatorsDatabase(gateway, 2);
     const provider = new FileKeys(
       gateway.ledgerPath.replace('simulator-ledger.ndjson', 'key-encryption-key'),
     );

@@ -33,9 +33,9 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     expect(await at.exchange(1)).toMatchObject({ kind: 'answered' });
   });
 
-  test('floods the link with unsolicited answers → ignored, and the right answer still counts', async () => {
+  test('sends some unsolicited answers → ignored, and the right answer still counts', async () => {
     at.host.script = (heard) => {
-      const stray = Array.from({ length: 5_000 }, (_, stan) =>
+      const stray = Array.from({ length: 400 }, (_, stan) =>
         at.host.bytesOf(answering(heard, '05', { 11: String(stan + 100).padStart(6, '0') })),
       );
       at.host.send(Buffer.concat(stray));
@@ -46,6 +46,47 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     await at.line.open();
     expect(await at.exchange(1)).toMatchObject({ kind: 'answered', response: { code: '00' } });
     expect(at.line.status.outstanding).toBe(0);
+  });
+
+  // catches(ISO 8583: a host that sends what nobody asked for is left)
+  test('floods with answers that nobody asked for → closed, counted, said once a minute, and connected again after growing pauses', async () => {
+    await at.another({ firstPauseMs: 20 });
+    await at.line.open();
+    const stray = (count: number) =>
+      Buffer.concat(
+        Array.from({ length: count }, (_, stan) =>
+          at.host.bytesOf({
+            type: '0210',
+            fields: { 11: String(stan + 100).padStart(6, '0'), 39: '00', 41: TERMINAL },
+          }),
+        ),
+      );
+    for (let floods = 1; floods <= 3; floods += 1) {
+      at.host.send(stray(5_000));
+      await soon(() => at.host.sockets.length === floods + 1 && at.line.status.signedOn === 1);
+    }
+    expect(at.news.filter(({ kind }) => kind === 'lost')).toMatchObject(
+      Array.from({ length: 3 }, () => ({ reason: 'the host sends too much that nothing asked for' })),
+    );
+    // Nothing behind the bound was read.
+    expect(at.line.status.unasked).toBeGreaterThan(1_400);
+    expect(at.line.status.unasked).toBeLessThan(3_000);
+    await soon(() => at.lineNews.some(({ kind }) => kind === 'unasked answers'));
+    expect(at.lineNews.filter(({ kind }) => kind === 'unasked answers')).toHaveLength(1);
+    at.host.script = (heard) => answering(heard, '00');
+    expect(await at.exchange(1)).toMatchObject({ kind: 'answered', response: { code: '00' } });
+  });
+
+  test('answers every message twice → nothing is closed', async () => {
+    at.host.script = (heard) => {
+      at.host.send(
+        Buffer.concat([at.host.bytesOf(answering(heard, '00')), at.host.bytesOf(answering(heard, '00'))]),
+      );
+      return undefined;
+    };
+    await at.line.open();
+    for (let stan = 1; stan <= 600; stan += 1) expect((await at.exchange(stan)).kind).toBe('answered');
+    expect([at.line.status.unasked >= 599, at.line.status.lost]).toEqual([true, 0]);
   });
 
   test('requests something that the gateway does not support, such as new keys → answered as unsupported, not as done', async () => {

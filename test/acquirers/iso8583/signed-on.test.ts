@@ -8,8 +8,9 @@ import {
   showAcquirer,
 } from '../../../src/acquirers/acquirer-tasks.js';
 import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
-import { Database } from '../../../src/postgres/database.js';
+import type { Database } from '../../../src/postgres/database.js';
 import { FileKeys } from '../../../src/vault/keys/local-keys.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import { CARD } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { answering, ScriptedHost } from './scripted-host.js';
@@ -28,7 +29,7 @@ let provider: FileKeys;
 beforeAll(async () => {
   first = await testGateway();
   host = await new ScriptedHost(AS2805).listen();
-  database = new Database(first.databaseUrl, { maxConnections: 2 });
+  database = operatorsDatabase(first, 2);
   provider = new FileKeys(first.ledgerPath.replace('simulator-ledger.ndjson', 'key-encryption-key'));
   await addAcquirer(database, OPERATOR, provider, { name: 'away', address: NOWHERE, test: true });
   const address = `127.0.0.1:${host.port}`;

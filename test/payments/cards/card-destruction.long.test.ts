@@ -1,4 +1,5 @@
 // Sealed cards live as long as their transactions allow any operation, and no longer.
+
 import { describe, expect, test } from 'vitest';
 import { Database } from '../../../src/postgres/database.js';
 import {
@@ -11,6 +12,7 @@ import {
   unreviewed,
   watchedCards,
 } from '../../../testkit/card-reviews.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import { addCast, testDatabase, testGateway } from '../../../testkit/gateway.js';
 import { locker } from '../../../testkit/locks.js';
 import { operatorOf } from '../../../testkit/sealed-rows.js';
@@ -26,7 +28,7 @@ const DAY_MS = 86_400_000;
 test('cards of payments → each is destroyed once no operation can need it, not before', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
-  await gateway.sql('UPDATE merchant SET card_days = 30 WHERE id = 2');
+  await gateway.sqlSealed('UPDATE merchant SET card_days = 30 WHERE id = 2');
   const cards = watchedCards(gateway);
   cards.add('purchase', await api.purchase());
   cards.add('of thirty days', await api.purchase({ merchant: 2 }));
@@ -141,10 +143,10 @@ test('a merchant’s card days lowered, and raised → the new number counts fro
   await gateway.advance('20d');
   const second = auditOf(await api.purchase());
   await gateway.advance('11d');
-  await gateway.sql('UPDATE merchant SET card_days = 30 WHERE id = 1');
+  await gateway.sqlSealed('UPDATE merchant SET card_days = 30 WHERE id = 1');
   await reviewedAtOnce(gateway);
   expect([await hasCard(gateway, first), await hasCard(gateway, second)]).toEqual([false, true]);
-  await gateway.sql('UPDATE merchant SET card_days = 60 WHERE id = 1');
+  await gateway.sqlSealed('UPDATE merchant SET card_days = 60 WHERE id = 1');
   await gateway.advance('30d');
   await reviewedAtOnce(gateway);
   expect(await hasCard(gateway, second)).toBe(true);
@@ -202,7 +204,7 @@ test('another process is destroying cards → this one does nothing; afterwards 
   const audit = auditOf(await gateway.api.purchase());
   const release = await unreviewed(gateway);
   await gateway.advance('121d');
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   await destructionOn(database, 121 * DAY_MS)
     .run()
     .finally(() => database.close());

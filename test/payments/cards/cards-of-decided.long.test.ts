@@ -115,7 +115,7 @@ test('refund in doubt after the card days → the card is kept until it is decid
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
   const { api } = gateway;
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   const purchase = auditOf(await api.purchase({ amount: 100 }));
   await moveClockByMs(gateway, 119 * DAY_MS);
   let confirmed = false;
@@ -139,7 +139,7 @@ test('void in doubt after its day → the card is kept for its reversal', async 
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
   const { api } = gateway;
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   const purchase = auditOf(await api.purchase());
   acquirer.nextAnswers(() => ({ kind: 'unknown', reason: 'unreadable' }));
   acquirer.nextFindings(...Array(500).fill(() => ({ kind: 'no_answer' })));

@@ -12,7 +12,7 @@ const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer], settings: EAGER });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
 
@@ -54,7 +54,7 @@ test('a process without recent heartbeats → does not ask about its own transac
   const ours = new ScriptedAcquirer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const alone = await testGateway({ acquirers: [ours], settings });
-  await alone.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await alone.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   const answer = ours.holdNextAnswer();
   const answering = alone.api.purchase();
   await answer.asked;

@@ -13,7 +13,7 @@ beforeAll(async () => {
     acquirers: [acquirer],
     settings: { ACQUIRER_DEADLINE_MS: '1500', RESOLVER_LONGEST_PAUSE_MS: '200' },
   });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
 

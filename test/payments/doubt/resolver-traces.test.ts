@@ -10,7 +10,7 @@ const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer], settings: { ACQUIRER_DEADLINE_MS: '1000' } });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
 

@@ -6,6 +6,7 @@ import { processTimes } from '../../../src/payments/processes/process-times.js';
 import { Database } from '../../../src/postgres/database.js';
 import type { OrganisationId } from '../../../src/values/ids.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../../testkit/gateway.js';
+import { storedAs } from '../../../testkit/sealed-transactions.js';
 
 const INSERT = `
   INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, transaction_type, currency,
@@ -17,12 +18,14 @@ const INSERT = `
 test('left in doubt by a failover that lost the lease → found and resolved', async () => {
   const gateway = await testGateway();
   const { audit } = (await gateway.api.purchase()).body;
-  await gateway.sql(INSERT, [1, audit + 1, '1 hour', 'unknown']);
+  // As commit A had left it: the standby never got commit B.
+  const claimed = `status = 'unknown', gateway_status_code = -99, version = 0, decided_at = NULL, response_code = NULL,
+    response_message = NULL, settlement_date = NULL, voidable_until = NULL, created_at = now() - interval '1 hour'`;
+  await storedAs(gateway, claimed, `organisation_id = 1 AND audit = ${audit}`);
   await gateway.sql('DELETE FROM audit_lease');
   await gateway.sql('UPDATE gateway SET sweep_at = now()');
-  const { status } = await gateway.api.decided(audit + 1);
-  // The acquirer never saw it.
-  expect(status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
+  const { status } = await gateway.api.decided(audit);
+  expect(status).toMatchObject({ gateway_status_code: 0, transaction_status_code: 'approved' });
   expect(gateway.logged()).toContain('transactions in doubt without a lease');
 });
 

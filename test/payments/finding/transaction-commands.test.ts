@@ -16,7 +16,7 @@ let refunded: number;
 
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer], settings: { ACQUIRER_DEADLINE_MS: '20000' } });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   folder = await mkdtemp(join(tmpdir(), 'tollgate-lists-'));
   const { api } = gateway;
   refunded = await audit(api.purchase({ reference: 'order-1', amount: 1_995 }));

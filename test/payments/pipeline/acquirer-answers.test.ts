@@ -5,13 +5,14 @@ import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import { type Json, TEST_MODE } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
+import { storedAs } from '../../../testkit/sealed-transactions.js';
 
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer], settings: { ACQUIRER_DEADLINE_MS: '30000' } });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id IN (1, 2)`);
-  await gateway.sql(`UPDATE merchant SET acquirer = 'nowhere' WHERE id = 3`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id IN (1, 2)`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'nowhere' WHERE id = 3`);
 });
 afterAll(() => gateway.close());
 
@@ -278,11 +279,11 @@ test('merchant whose acquirer has no link in this process → 422 no_acquirer, a
 
 test('refund in a process that lost the link → 201, error with 1: nothing was sent', async () => {
   const audit = await purchased();
-  await gateway.sql(`UPDATE transaction SET acquirer = 'nowhere' WHERE audit = $1`, [audit]);
+  await storedAs(gateway, `acquirer = 'nowhere'`, `audit = ${audit}`);
   const { status, body } = await gateway.api.refund(audit, 1);
   expect(status).toBe(201);
   expect(body.status).toMatchObject({ gateway_status_code: 1, transaction_status_code: 'error' });
-  await gateway.sql(`UPDATE transaction SET acquirer = 'scripted' WHERE audit = $1`, [audit]);
+  await storedAs(gateway, `acquirer = 'scripted'`, `audit = ${audit}`);
 });
 
 test('every answer → the acquirer has the same books', () =>

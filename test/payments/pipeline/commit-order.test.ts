@@ -5,21 +5,24 @@ import { Clock } from '../../../src/clock/clock.js';
 import { RECORD_RESOLUTIONS } from '../../../src/directdebit/intake.sql.js';
 import { Claims } from '../../../src/payments/pipeline/claim.js';
 import { Records } from '../../../src/payments/pipeline/record.js';
-import { RECORD_DIRECT, RECORD_TARGETED } from '../../../src/payments/pipeline/record.sql.js';
+import { RECORD_DIRECT, RECORD_TARGETED, STORED_OUTCOME } from '../../../src/payments/pipeline/record.sql.js';
+import type { StoredOutcome } from '../../../src/payments/transaction.js';
 import { Database } from '../../../src/postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../../../src/values/ids.js';
 import { cents } from '../../../src/values/money.js';
+import { DataKeys } from '../../../src/vault/keys/keys.js';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import type { Answer } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { locker, somebodyWaits } from '../../../testkit/locks.js';
 import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
+import { operatorOf } from '../../../testkit/sealed-rows.js';
 
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [acquirer], settings: { ACQUIRER_DEADLINE_MS: '30000' } });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
 
@@ -175,13 +178,15 @@ test('declined refund stored twice because the first confirmation was lost → i
   const refunding = gateway.api.refund(audit, 40, { correlationId: 'stored-twice' });
   await held.asked;
   const refund = (await gateway.api.search('stored-twice')).body.results[0].audit;
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const { database, provider, close } = await operatorOf(gateway);
+  const keys = new DataKeys(database, provider);
   const intake = { direct: RECORD_DIRECT, targeted: RECORD_TARGETED, resolutions: RECORD_RESOLUTIONS };
-  const records = new Records({ database, clock: new Clock(), intake }, { maxBatch: 1, lanes: 1 });
-  const intent = { organisationId: 1 as OrganisationId, audit: refund, targetAudit: audit };
+  const records = new Records({ database, clock: new Clock(), intake, keys }, { maxBatch: 1, lanes: 1 });
+  const { rows } = await database.query<{ stored: StoredOutcome }>(STORED_OUTCOME, [1, refund]);
+  const { stored: intent } = rows[0] as { stored: StoredOutcome };
   const declined = { status: 'declined', gatewayStatusCode: 0, responseCode: '05' } as const;
   const stored = [await records.record(intent, declined), await records.record(intent, declined)];
-  await database.close();
+  await close();
   expect(stored).toEqual([true, false]);
   expect(await refundable(audit)).toBe('40');
   held.answer(answered('05'));

@@ -90,7 +90,7 @@ describe('a link that does not answer', () => {
       settings: { ACQUIRER_DEADLINE_MS: '60000', RESOLVER_INTERVAL_MS: '60000' },
       acquirers: [alone],
     });
-    await lonely.sql(`UPDATE merchant SET acquirer = 'alone' WHERE id = 1`);
+    await lonely.sqlSealed(`UPDATE merchant SET acquirer = 'alone' WHERE id = 1`);
     const pay = () => lonely.api.purchase();
     expect((await many(FAILURES_IN_A_ROW, pay)).map(statusOf)).not.toContain('approved 0');
     let notSent = 0;
@@ -139,10 +139,10 @@ describe('capacity', () => {
       settings: { ACQUIRER_DEADLINE_MS: '120000', MAX_IN_FLIGHT: '300' },
       acquirers: [silent, mute],
     });
-    await crowded.sql(`
+    await crowded.sqlSealed(`
       INSERT INTO route (organisation_id, merchant_id, acquirer, card_type)
       VALUES (1, 1, 'silent', 'visa'), (1, 1, 'mute', 'amex'), (1, 1, 'simulator', 'mastercard')`);
-    await crowded.sql('UPDATE merchant SET routes_version = 1, acquirer = NULL WHERE id = 1');
+    await crowded.sqlSealed('UPDATE merchant SET acquirer = NULL WHERE id = 1');
     let refused = 0;
     const pay = (pan: string) => async () => {
       const answer = await crowded.api.purchase({ pan });
@@ -183,10 +183,9 @@ describe('capacity', () => {
       settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_IN_FLIGHT: '50' },
       acquirers: [silent],
     });
-    await crowded.sql(
+    await crowded.sqlSealed(
       `INSERT INTO route (organisation_id, merchant_id, acquirer, card_type) VALUES (1, 1, 'silent', 'visa')`,
     );
-    await crowded.sql('UPDATE merchant SET routes_version = 1 WHERE id = 1');
     const waiting = () => crowded.sql(`SELECT FROM transaction WHERE acquirer = 'silent'`);
     const stuck: Promise<Answer>[] = [];
     // One after the other: simultaneous ones count together for a moment. One link of one organisation gets nine tenths of four

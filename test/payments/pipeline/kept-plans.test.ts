@@ -43,7 +43,7 @@ const STATEMENTS: readonly Statement[] = Object.values({
 }).filter((exported): exported is Statement => typeof exported === 'object' && 'text' in exported);
 /** Each table that a cached plan reads, and its expected index condition. */
 const KEYS: Readonly<Record<string, RegExp>> = {
-  transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,
+  transaction: /Index Cond: .*\b(?:audit|target_audit|correlation_id) = /,
   token: /Index Cond: .*\bvirtual_pan = /,
   merchant: /Index Cond: .*\bid = /,
   direct_entry: /Index Cond: .*\bmerchant_id = /,

@@ -4,6 +4,7 @@ import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import type { Host } from '../../../testkit/iso8583-host/host.js';
 import { locker } from '../../../testkit/locks.js';
 import { ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
+import { storedAs } from '../../../testkit/sealed-transactions.js';
 import { cardAnsweredWith, cardWithFault } from '../../../testkit/test-cards.js';
 import { auditOf, heard, PATIENTLY, RoutedShops, type Shop } from '../../organisations/routed-shops.js';
 
@@ -113,8 +114,9 @@ test('not sent, and taken over by a resolver meanwhile → no other link is trie
     acquirers: [first],
     settings: { ACQUIRER_DEADLINE_MS: '30000', RESOLVER_INTERVAL_MS: '60000' },
   });
-  await alone.sql(`INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`);
-  await alone.sql('UPDATE merchant SET routes_version = 1 WHERE id = 1');
+  await alone.sqlSealed(
+    `INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`,
+  );
   const held = first.holdNextAnswer();
   const paying = alone.api.purchase();
   await held.asked;
@@ -136,8 +138,9 @@ test('not sent, and taken over by a resolver meanwhile → no other link is trie
 test('not sent, and the change of link cannot be stored → not tried, and it stays not sent', async () => {
   const first = new ScriptedAcquirer();
   const alone = await testGateway({ acquirers: [first] });
-  await alone.sql(`INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`);
-  await alone.sql('UPDATE merchant SET routes_version = 1 WHERE id = 1');
+  await alone.sqlSealed(
+    `INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'scripted')`,
+  );
   await alone.sql(`
     CREATE FUNCTION keeps_its_link() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no disk'; END $$;
     CREATE TRIGGER keeps_its_link BEFORE UPDATE OF acquirer ON transaction
@@ -163,23 +166,32 @@ test('a refund whose target is decided on another link at that moment → not se
     acquirers: [first, second],
     settings: { ACQUIRER_DEADLINE_MS: '30000' },
   });
-  await alone.sql(`UPDATE merchant SET acquirer = 'first' WHERE id = 1`);
-  const model = await alone.api.purchase({ amount: 100 });
+  await alone.sqlSealed(`UPDATE merchant SET acquirer = 'first' WHERE id = 1`);
   const held = first.holdNextAnswer();
   const paying = alone.api.purchase({ amount: 100 });
   await held.asked;
+  const [row] = await alone.sql<{ audit: number }>(`SELECT audit FROM transaction WHERE status = 'unknown'`);
+  const paid = `organisation_id = 1 AND audit = ${row?.audit}`;
+  // As it will be, and back: what is sealed of it then.
+  const moved = `acquirer = 'second', prepared = '{"by":"second"}', status = 'approved', gateway_status_code = 0, response_code = '00',
+    response_message = 'As the script says', settlement_date = current_date, voidable_until = now() + interval '1 hour', decided_at = now()`;
+  await alone.sql(`CREATE TABLE before AS SELECT * FROM transaction WHERE ${paid}`);
+  await storedAs(alone, moved, paid);
+  await alone.sql(`CREATE TABLE after AS SELECT * FROM transaction WHERE ${paid}`);
+  const puttingBack = (table: string) =>
+    `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM transaction WHERE ${paid};
+     INSERT INTO transaction SELECT * FROM ${table}; COMMIT`;
+  await alone.sql(puttingBack('before'));
   const mover = await locker(alone);
   // Readers continue; writers wait, and then see this change.
   await mover.query('LOCK TABLE transaction IN EXCLUSIVE MODE');
   await mover.query(
-    `UPDATE transaction t SET acquirer = 'second', prepared = '{"by":"second"}', version = t.version + 1,
-       (status, gateway_status_code, response_code, response_message, settlement_date, authorisation_code, voidable_until, decided_at) =
-       (SELECT status, gateway_status_code, response_code, response_message, settlement_date, authorisation_code, voidable_until,
-          decided_at FROM transaction m WHERE m.organisation_id = 1 AND m.audit = $1)
-     WHERE organisation_id = 1 AND status = 'unknown'`,
-    [auditOf(model)],
+    `UPDATE transaction t SET acquirer = a.acquirer, prepared = a.prepared, version = t.version + 1, status = a.status,
+       gateway_status_code = a.gateway_status_code, response_code = a.response_code, response_message = a.response_message,
+       settlement_date = a.settlement_date, voidable_until = a.voidable_until, decided_at = a.decided_at,
+       payment_details_sealed = a.payment_details_sealed, outcome_seal = a.outcome_seal
+     FROM after a WHERE t.organisation_id = a.organisation_id AND t.audit = a.audit`,
   );
-  const [row] = await alone.sql<{ audit: number }>(`SELECT audit FROM transaction WHERE status = 'unknown'`);
   const refunding = alone.api.refund(row?.audit ?? 0, 50);
   // The claim itself, not a background job: it has looked the target up by then.
   await vi.waitUntil(async () => {

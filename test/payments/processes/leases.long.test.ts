@@ -12,7 +12,7 @@ import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.j
 test('purchase without an answer, all other audits of its block decided → other processes find it if its process dies', async () => {
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   const settings = { ACQUIRER_DEADLINE_MS: '30000' };
   const dying = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
   const [process] = await gateway.sql<{ id: number }>('SELECT max(id) AS id FROM process');

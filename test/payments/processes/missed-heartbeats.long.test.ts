@@ -45,7 +45,7 @@ async function started(acquirer: ScriptedAcquirer) {
   const settings = { PROCESS_TIMEOUT_MS: '3000', ACQUIRER_DEADLINE_MS: '60000' };
   const gateway = await testGateway({ acquirers: [acquirer], settings });
   onTestFinished(() => gateway.close());
-  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
   const ready = async () => {
     const response = await fetch(new URL('/readyz', gateway.baseUrl));
     const { reason } = (await response.json()) as { reason?: string };

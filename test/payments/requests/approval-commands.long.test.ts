@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addOperator } from '../../../src/operators/operators.js';
-import { Database } from '../../../src/postgres/database.js';
 import type { OperatorRole } from '../../../src/tasks/task.js';
+import { operatorsDatabase } from '../../../testkit/cast.js';
 import type { Json } from '../../../testkit/client.js';
 import { runHere } from '../../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../../testkit/commands.js';
+import { knownForLong, moneyNeedsApproval, tokenFor } from '../../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { eventually, run } from '../../../testkit/gateway-process.js';
 
@@ -14,7 +15,7 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   gateway = await testGateway();
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const database = operatorsDatabase(gateway);
   const add = (name: string, role: OperatorRole, organisation?: number) =>
     addOperator(database, 'operator:test', gateway.credentialKey, 'http://127.0.0.1:8081', name, {
       role,
@@ -26,22 +27,23 @@ beforeAll(async () => {
     await add('otto', 'operator');
     await add('vera', 'viewer');
     await add('sue', 'operator', 2);
+    await knownForLong(database, gateway.credentialKey);
+    await moneyNeedsApproval(gateway, 1_000);
   } finally {
     await database.close();
   }
 });
 afterAll(() => gateway.close());
 
-const environment = (name: string, more: Readonly<Record<string, string>> = {}) => ({
+const environment = async (name: string) => ({
   DATABASE_URL: gateway.databaseUrl,
   TOLLGATE_DATA_DIR: gateway.dataDir,
   TOLLGATE_ACQUIRER_DEADLINE_MS: '1500',
   TOLLGATE_DATABASE_TIMEOUT_MS: '15000',
-  TOLLGATE_OPERATOR: name,
-  TOLLGATE_FOUR_EYES_ABOVE: '1000',
-  ...more,
+  TOLLGATE_OPERATOR_TOKEN: await tokenFor(gateway, name),
 });
-const as = (name: string): Commands => commands((line) => runHere(wordsOf(line), environment(name)));
+const as = (name: string): Commands =>
+  commands(async (line) => runHere(wordsOf(line), await environment(name)));
 
 async function purchase(amount: number): Promise<number> {
   const { status, body } = await gateway.api.purchase({ amount });
@@ -112,9 +114,10 @@ test('many small ones of one operator on one transaction → counted together; o
 
 test('many at once → no more than the limit in total without a second operator', async () => {
   const target = await purchase(5_000);
+  const olga = await environment('olga');
   const made = await Promise.all(
     Array.from({ length: 4 }, () =>
-      run(wordsOf(`transaction refund ${target} --amount 400 --reason x --json`), environment('olga')),
+      run(wordsOf(`transaction refund ${target} --amount 400 --reason x --json`), olga),
     ),
   );
   const states = made.map(({ stdout }) => JSON.parse(stdout).state).sort();
@@ -232,7 +235,9 @@ test('approved by two operators at once → one decides, and it is done once', a
   const target = await purchase(5_000);
   const { request } = await refund('olga', target, 2_000);
   const both = await Promise.all(
-    ['ada', 'otto'].map((name) => run(wordsOf(`approval approve ${request} --json`), environment(name))),
+    ['ada', 'otto'].map(async (name) =>
+      run(wordsOf(`approval approve ${request} --json`), await environment(name)),
+    ),
   );
   const audits = both.map(({ stdout }) => JSON.parse(stdout).audit);
   expect(audits[0]).toBe(audits[1]);

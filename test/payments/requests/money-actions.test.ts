@@ -3,7 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../../testkit/client.js';
-import { type ConsoleAnswer, type ConsoleClient, signedIn } from '../../../testkit/console.js';
+import {
+  type ConsoleAnswer,
+  type ConsoleClient,
+  moneyNeedsApproval,
+  signedIn,
+} from '../../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { cardAnsweredLaterWith, cardWithFaultLater } from '../../../testkit/test-cards.js';
 
@@ -13,7 +18,8 @@ let otto: ConsoleClient;
 let foreign: ConsoleClient;
 
 beforeAll(async () => {
-  gateway = await testGateway({ settings: { FOUR_EYES_ABOVE: '5000' } });
+  gateway = await testGateway();
+  await moneyNeedsApproval(gateway, 5_000);
   olga = await signedIn(gateway, { role: 'operator' });
   otto = await signedIn(gateway, { role: 'operator', organisation: 1 });
   foreign = await signedIn(gateway, { role: 'administrator', organisation: 2 });

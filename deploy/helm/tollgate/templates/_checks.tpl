@@ -8,6 +8,9 @@
 {{- if and (eq .Values.environment "production") (not .Values.tls.secretName) -}}
 {{- fail "tls.secretName is needed in production: card numbers would come to the pods in clear" -}}
 {{- end -}}
+{{- if and (eq .Values.environment "production") (not .Values.database.separateLogins) -}}
+{{- fail "database.separateLogins is needed in production: the login of the pods would own the tables" -}}
+{{- end -}}
 {{- if and .Values.database.separateLogins (not .Values.migration.enabled) -}}
 {{- fail "migration.enabled is needed with database.separateLogins: the login of the pods cannot migrate" -}}
 {{- end -}}

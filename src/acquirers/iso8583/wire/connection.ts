@@ -28,8 +28,8 @@ export interface ConnectionParts {
   readonly timings: Timings;
   readonly institution: string | undefined;
   readonly macs: Macs | undefined;
-  /** Gets answers to messages sent here. Must read what it needs before it returns. */
-  readonly onAnswer: (received: Received) => void;
+  /** Gets answers. Must read what it needs before it returns. False if nothing that was sent asked for it. */
+  readonly onAnswer: (received: Received) => boolean;
   /** Called for a message that must not be sent any more: no byte of it was sent. */
   readonly onWithheld: (waiting: Waiting) => void;
   /** Called for each message, for a trace without its contents. */
@@ -57,6 +57,12 @@ const LAST_STAN = 999_999;
 /** A host that keeps asking without reading the answers would fill the memory. */
 const MOST_UNREAD_ANSWERS = 64;
 const INVALID = '12';
+/**
+ * Messages that nothing asked for. Reading them takes time from every link, so a host may send this many at once, this many a second, and
+ * one with each answer: a host that repeats its answers is no attack.
+ */
+const MOST_UNASKED = 500;
+const UNASKED_PER_SECOND = 20;
 
 export class Connection {
   /** Resolves once, with the reason. */
@@ -67,6 +73,10 @@ export class Connection {
   #networkAnswer: NetworkAnswer | undefined;
   #networkStan = Math.floor(Math.random() * LAST_STAN);
   #timer: NodeJS.Timeout | undefined;
+  /** Closed, since the host sent too much that nothing asked for. */
+  flooded = false;
+  #unaskedLeft = MOST_UNASKED;
+  #unaskedSinceMs = performance.now();
   #tellClosed: (reason: string) => void = () => {};
   readonly #message = new Message();
   readonly #received: Received;
@@ -192,18 +202,35 @@ export class Connection {
     if (macs !== undefined && !(aboutItself && !codec.hasMac(received)))
       codec.checkMac(bytes, at, end, received, macs.receiving);
     this.#trace('received', received);
-    if (received.type === network.answer) this.#hearNetworkAnswer(received);
+    let asked = false;
+    if (received.type === network.answer) asked = this.#hearNetworkAnswer(received);
     else if (aboutItself) this.#answerHost(received);
-    else onAnswer(received);
+    else asked = onAnswer(received);
     received.clear();
+    if (asked) this.#unaskedLeft = Math.min(MOST_UNASKED, this.#unaskedLeft + 1);
+    else this.#bearUnasked();
   }
 
-  #hearNetworkAnswer(received: Received): void {
+  #bearUnasked(): void {
+    const nowMs = performance.now();
+    const more = ((nowMs - this.#unaskedSinceMs) / 1_000) * UNASKED_PER_SECOND;
+    this.#unaskedSinceMs = nowMs;
+    this.#unaskedLeft = Math.min(MOST_UNASKED, this.#unaskedLeft + more) - 1;
+    // guard(ISO 8583: a host that sends what nobody asked for is left): if (this.#unaskedLeft >= 0) return; ⇒ return;
+    if (this.#unaskedLeft >= 0) return;
+    this.flooded = true;
+    this.close('the host sends too much that nothing asked for');
+  }
+
+  /** False if it answers nothing. */
+  #hearNetworkAnswer(received: Received): boolean {
     const waiting = this.#networkAnswer;
-    if (waiting === undefined || received.text(11) !== waiting.stan) return;
+    if (waiting === undefined || received.text(11) !== waiting.stan) return false;
+    this.#networkAnswer = undefined;
     const code = received.text(39);
     if (code === '00') waiting.resolve();
     else waiting.reject(new Error(`the host answered ${code ?? 'nothing'}`));
+    return true;
   }
 
   /** The host sends an echo, signs on itself, or signs off. Other requests are refused. */

@@ -20,10 +20,14 @@ export type ConnectionEvent =
   | { readonly kind: 'lost'; readonly connection: number; readonly reason: string }
   | { readonly kind: 'back'; readonly connection: number; readonly attempts: number };
 
-/** Events of the line: when no connection is left, when there is one again, and at the first sign-on. */
+/**
+ * Events of the line: when no connection is left, when there is one again, at the first sign-on, and once a minute the number of answers
+ * that nothing asked for.
+ */
 export type LineEvent =
   | { readonly kind: 'signed on'; readonly afterSeconds: number | undefined }
-  | { readonly kind: 'down'; readonly reason: string };
+  | { readonly kind: 'down'; readonly reason: string }
+  | { readonly kind: 'unasked answers'; readonly count: number };
 
 export interface LineParts {
   readonly dialect: Dialect;
@@ -49,6 +53,8 @@ export interface LineStatus {
   readonly lost: number;
   /** Messages without an answer yet. */
   readonly outstanding: number;
+  /** Answers that nothing asked for, since the start. */
+  readonly unasked: number;
 }
 
 export interface ExchangeOptions {
@@ -62,6 +68,9 @@ export interface ExchangeOptions {
 
 const CHECK_EVERY_MS = 50;
 const CLOSE_CHECK_EVERY_MS = 5;
+const TELL_UNASKED_EVERY_MS = 60_000;
+/** A connection that has lasted for so long makes up for earlier ones that the host has flooded. */
+const FORGIVEN_AFTER_MS = 60_000;
 
 export class Line {
   /** Called for each answer that nobody waits for. */
@@ -74,6 +83,9 @@ export class Line {
   #checking: NodeJS.Timeout | undefined;
   #turn = 0;
   #lost = 0;
+  #unasked = 0;
+  #untoldUnasked = 0;
+  #tellUnaskedAtMs = 0;
   #down: { readonly sinceMs: number; readonly reason: string } | undefined;
 
   constructor(private readonly parts: LineParts) {
@@ -91,6 +103,7 @@ export class Line {
       signedOn: this.#connections.filter((connection) => connection?.signedOn).length,
       lost: this.#lost,
       outstanding: this.#outstanding.size,
+      unasked: this.#unasked,
     };
   }
 
@@ -212,8 +225,15 @@ export class Line {
   #parts(): ConnectionParts {
     const { dialect, host, timings, institution, macs, onTrace } = this.parts;
     const onAnswer: ConnectionParts['onAnswer'] = (received) => {
+      const askedBefore = this.#outstanding.asked;
       const unexpected = this.#outstanding.answered(received);
       if (unexpected !== undefined) this.onUnexpected(unexpected);
+      const asked = this.#outstanding.asked > askedBefore;
+      if (!asked) {
+        this.#unasked += 1;
+        this.#untoldUnasked += 1;
+      }
+      return asked;
     };
     const onWithheld = (waiting: Waiting) => this.#outstanding.notSent(waiting);
     return { dialect, codec: this.#codec, host, timings, institution, macs, onAnswer, onWithheld, onTrace };
@@ -222,6 +242,7 @@ export class Line {
   /** Restores a connection whenever it is lost. */
   async #keep(place: number, first: Promise<Connection>, closing: AbortSignal): Promise<void> {
     let attempts = 0;
+    let floods = 0;
     for (let attempt = first; ; attempt = this.#connect(place)) {
       attempts += 1;
       let reason: string;
@@ -230,7 +251,10 @@ export class Line {
         if (closing.aborted) return connection.leave();
         if (attempts > 1) this.#back(place, attempts - 1);
         attempts = 0;
+        const signedOnAtMs = performance.now();
         reason = await connection.closed;
+        if (performance.now() - signedOnAtMs > FORGIVEN_AFTER_MS) floods = 0;
+        if (connection.flooded) floods += 1;
       } catch (error) {
         reason = (error as Error).message;
       }
@@ -238,7 +262,7 @@ export class Line {
       if (attempts <= 1) this.#missing(place, reason);
       else if (this.#down !== undefined) this.#isDown(reason);
       attempts = Math.max(1, attempts);
-      await pause(this.#pauseMs(attempts), closing);
+      await pause(this.#pauseMs(Math.max(attempts, floods)), closing);
       if (closing.aborted) return;
     }
   }
@@ -271,7 +295,12 @@ export class Line {
   }
 
   #expire(): void {
-    this.#outstanding.expire(performance.now(), takeBack);
+    const nowMs = performance.now();
+    this.#outstanding.expire(nowMs, takeBack);
+    if (this.#untoldUnasked === 0 || nowMs < this.#tellUnaskedAtMs) return;
+    this.#tellUnaskedAtMs = nowMs + TELL_UNASKED_EVERY_MS;
+    this.parts.onLineEvent?.({ kind: 'unasked answers', count: this.#untoldUnasked });
+    this.#untoldUnasked = 0;
   }
 }
 

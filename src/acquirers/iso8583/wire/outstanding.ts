@@ -54,6 +54,8 @@ interface Late {
   /** The connection that sent it. */
   readonly connection: unknown;
   response: Response | undefined;
+  /** Whether an answer has come. A second one is not asked for. */
+  answered: boolean;
   /** A reversal has begun: the answer decides nothing any more. */
   reversing: boolean;
 }
@@ -77,6 +79,8 @@ export class Outstanding {
   readonly #late = new Map<number, Late>();
   readonly #terminals = new Map<string, number>();
   readonly #free: Waiting[] = [];
+  /** Answers to messages that were sent, in time or late. All others are unasked for. */
+  asked = 0;
 
   get size(): number {
     return this.#waiting.size;
@@ -118,11 +122,16 @@ export class Outstanding {
     // guard(ISO 8583: what has not left cannot have been answered): handedOver && waiting. ⇒
     // guard(ISO 8583: an answer is known by its type too): waiting.answerType === type && ⇒
     if (waiting?.handedOver && waiting.answerType === type && isAbout(retrievalReference, waiting)) {
+      this.asked += 1;
       this.#settle(waiting, { kind: 'answered', response });
       return undefined;
     }
     const late = key === undefined || waiting !== undefined ? undefined : this.#late.get(key);
-    if (late?.answerType === type && !late.reversing) late.response ??= response;
+    if (late?.answerType === type) {
+      if (!late.answered) this.asked += 1;
+      late.answered = true;
+      if (!late.reversing) late.response ??= response;
+    }
     return { type, stan: Number(stan), terminal, retrievalReference, response };
   }
 
@@ -193,7 +202,14 @@ export class Outstanding {
 
   #rememberAsLate({ key, answerType, connection }: Waiting, nowMs: number): void {
     const untilMs = nowMs + LATE_WITHIN_MS;
-    this.#late.set(key, { answerType, untilMs, connection, response: undefined, reversing: false });
+    this.#late.set(key, {
+      answerType,
+      untilMs,
+      connection,
+      response: undefined,
+      answered: false,
+      reversing: false,
+    });
   }
 
   /** `letGo`: nothing else refers to the object. An object still in an outbox must not be reused for another message. */

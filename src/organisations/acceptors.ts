@@ -1,19 +1,14 @@
 // How acquirers identify merchants: acceptor ID, terminals and category code, read from the database and cached for a second or two.
-import type { Database } from '../../postgres/database.js';
-import type { MerchantId, OrganisationId } from '../../values/ids.js';
-import { ACCEPTOR } from './acceptors.sql.js';
-import type { Acceptor, Acceptors } from './numbers.js';
+import type { Acceptor, Acceptors } from '../acquirers/iso8583/numbers.js';
+import { fitNow } from '../journal/seals.js';
+import type { Database } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
+import { findSealedMerchant, rowOfMerchant } from './sealed-merchant.js';
 
 interface Known {
   acceptor: Acceptor;
   readAtMs: number;
   reading: Promise<Acceptor> | undefined;
-}
-
-interface AcceptorRow {
-  readonly acceptorId: string;
-  readonly terminals: readonly string[];
-  readonly categoryCode: string | null;
 }
 
 /** After this age the entry is read again in the background. */
@@ -44,13 +39,11 @@ export class StoredAcceptors implements Acceptors {
 
   async #read(organisationId: OrganisationId, merchantId: MerchantId): Promise<Acceptor> {
     const readAtMs = performance.now();
-    const { rows } = await this.database.query<AcceptorRow>(ACCEPTOR, [organisationId, merchantId]);
-    const [row] = rows;
-    if (row === undefined) {
+    const acceptor = await this.#find(organisationId, merchantId);
+    if (acceptor === undefined) {
       this.#known.delete(merchantId);
-      throw new Error(`merchant ${merchantId} has no terminals`);
+      throw new Error(`merchant ${merchantId} has no terminals, or is not as it was sealed`);
     }
-    const acceptor = { ...row, categoryCode: row.categoryCode ?? undefined };
     const known = this.#known.get(merchantId);
     if (known !== undefined) {
       known.acceptor = acceptor;
@@ -60,5 +53,16 @@ export class StoredAcceptors implements Acceptors {
       this.#known.set(merchantId, { acceptor, readAtMs, reading: undefined });
     }
     return acceptor;
+  }
+
+  async #find(organisationId: OrganisationId, merchantId: MerchantId): Promise<Acceptor | undefined> {
+    const merchant = await findSealedMerchant(this.database, merchantId);
+    if (merchant?.merchantOrganisationId !== organisationId) return undefined;
+    const { acceptorId, terminals, categoryCode } = merchant;
+    if (acceptorId === null || terminals === null || terminals.length === 0) return undefined;
+    const fit = await fitNow(this.database, rowOfMerchant(merchant));
+    // guard(directions: nothing is sent under altered terminals): fit.kind === 'misfit' ⇒ fit.version < 0
+    if (fit.kind === 'misfit') return undefined;
+    return { acceptorId, terminals, categoryCode: categoryCode ?? undefined };
   }
 }

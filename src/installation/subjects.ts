@@ -1,0 +1,171 @@
+// Every row that the journal seals: looked at one by one, sealed for the first time at an upgrade, and sealed as it is where an operator
+// has put something right.
+import { readAcquirers, sealedAcquirer } from '../acquirers/configured.js';
+import { findDirectEntry, sealedDirectEntry } from '../directdebit/direct-entry.js';
+import { type JournalAction, journal } from '../journal/journal.js';
+import { fitOf, type Misfit, newestVersion, type ReadRow, type SealedRow } from '../journal/seals.js';
+import { isSealedOperator, journalledOperator, type OperatorRow } from '../operators/operator.js';
+import { LIST_OPERATORS } from '../operators/operators.sql.js';
+import { readRoutes } from '../organisations/routing/routes.js';
+import { rowOfMerchant, type SealedMerchant } from '../organisations/sealed-merchant.js';
+import { type CredentialKey, journalledUser } from '../organisations/users/credentials.js';
+import type { UserRow } from '../organisations/users/users.js';
+import { LIST_USERS } from '../organisations/users/users.sql.js';
+import type { Queryable } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
+import { refuse } from '../values/refusal.js';
+import { listEndpoints, rowOfEndpoint } from '../webhooks/endpoints.js';
+import {
+  LOCK_SEALS,
+  MERCHANTS_TO_LOOK_AT,
+  MERCHANTS_WITH_BANK,
+  MERCHANTS_WITH_ROUTES,
+  SUBJECTS,
+} from './subjects.sql.js';
+
+interface FoundRow extends ReadRow {
+  /** Of rows that are a merchant's. */
+  readonly merchant?: MerchantId;
+  /** Of users and operators, whose rows have a seal of their own that the journal seals: whether it is right. */
+  readonly isRight?: boolean;
+}
+
+export interface SubjectProblem {
+  readonly subject: string;
+  readonly merchant: MerchantId | undefined;
+  readonly problem: Misfit;
+}
+
+/** That what was there at an upgrade was sealed, once. */
+const ALL: SealedRow = { subject: 'seals', state: ['made'] };
+const PAGE = 500;
+
+/** Everything that is to be sealed, or what of it is a merchant's. */
+async function* sealedRows(
+  database: Queryable,
+  key: CredentialKey,
+  merchant?: number,
+): AsyncGenerator<FoundRow> {
+  yield* rowsOfMerchants(database, merchant);
+  for (const endpoint of await listEndpoints(database, { merchant }))
+    yield { ...rowOfEndpoint(endpoint), merchant: endpoint.merchantId };
+  if (merchant !== undefined) return;
+  for (const row of await readAcquirers(database)) yield sealedAcquirer(row);
+  const { rows: users } = await database.query<UserRow>(LIST_USERS, [null]);
+  for (const row of users)
+    yield { ...journalledUser(row), newest: row.newest, isRight: key.isSealed(row, row.seal) };
+  const { rows: operators } = await database.query<OperatorRow>(LIST_OPERATORS);
+  for (const row of operators)
+    yield { ...journalledOperator(row), newest: row.newest, isRight: isSealedOperator(key, row, row.seal) };
+}
+
+async function* rowsOfMerchants(database: Queryable, only: number | undefined): AsyncGenerator<FoundRow> {
+  for (let after = 0; ; ) {
+    const { rows } = await database.query<SealedMerchant>(MERCHANTS_TO_LOOK_AT, [after, only ?? null, PAGE]);
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    for (const row of rows) yield { ...rowOfMerchant(row), merchant: row.id };
+    after = last.id;
+  }
+  const { rows: routed } = await database.query<Owner>(MERCHANTS_WITH_ROUTES, [only ?? null]);
+  for (const { organisationId, merchant } of routed)
+    yield { ...(await readRoutes(database, organisationId, merchant)).row, merchant };
+  const { rows: banked } = await database.query<Owner>(MERCHANTS_WITH_BANK, [only ?? null]);
+  for (const { merchant } of banked)
+    yield { ...sealedDirectEntry(await findDirectEntry(database, merchant)), merchant };
+}
+
+interface Owner {
+  readonly organisationId: OrganisationId;
+  readonly merchant: MerchantId;
+}
+
+/** Rows that are not as they were sealed last, and those that are gone although the journal does not say so. */
+export async function verifySubjects(
+  database: Queryable,
+  key: CredentialKey,
+  merchant?: number,
+): Promise<{ readonly rows: number; readonly problems: readonly SubjectProblem[] }> {
+  const problems: SubjectProblem[] = [];
+  const seen = new Set<string>([ALL.subject]);
+  for await (const row of sealedRows(database, key, merchant)) {
+    seen.add(row.subject);
+    const fit = await fitOf(database, row);
+    const problem = fit.kind === 'misfit' ? fit.misfit : row.isRight === false ? 'changed' : undefined;
+    if (problem !== undefined) problems.push({ subject: row.subject, merchant: row.merchant, problem });
+  }
+  const rows = seen.size - 1;
+  for (let after = ''; ; ) {
+    const page = (await database.query<Omit<ReadRow, 'state'>>(SUBJECTS, [after, PAGE])).rows;
+    const last = page.at(-1);
+    if (last === undefined) return { rows, problems };
+    for (const { subject, newest } of page) {
+      if (seen.has(subject) || !isAbout(subject, merchant)) continue;
+      const fit = await fitOf(database, { subject, state: null, newest });
+      // guard(directions: a row that is gone is found): fit.kind === 'misfit' ⇒ fit.version < 0
+      if (fit.kind === 'misfit')
+        problems.push({ subject, merchant: merchant as MerchantId | undefined, problem: fit.misfit });
+    }
+    after = last.subject;
+  }
+}
+
+/** Endpoints that are gone do not tell whose they were. */
+function isAbout(subject: string, merchant: number | undefined): boolean {
+  const [kind, id] = subject.split('/');
+  if (merchant === undefined) return true;
+  return ['merchant', 'routes', 'bank'].includes(kind as string) && Number(id) === merchant;
+}
+
+/**
+ * Seals what is there, once: at the first start or migration with a release that does so. Undefined if that was done before, which a
+ * sealed entry of the journal says: no flag that a writer could clear.
+ */
+export async function sealWhatIsThere(
+  database: Queryable,
+  actor: string,
+  key: CredentialKey,
+): Promise<number | undefined> {
+  if ((await newestVersion(database, ALL.subject)) > 0) return undefined;
+  return database.transaction(async (connection) => {
+    await connection.query(LOCK_SEALS);
+    // guard(directions: what is there is sealed once): > 0 ⇒ > 1
+    if ((await newestVersion(connection, ALL.subject)) > 0) return undefined;
+    let count = 0;
+    for await (const row of sealedRows(connection, key)) {
+      if (row.newest !== null || row.isRight === false) continue;
+      await journal(connection, entry(actor, 'seals.made', row.subject), row);
+      count += 1;
+    }
+    await journal(connection, entry(actor, 'seals.made', `${count} rows that were there`), ALL);
+    return count;
+  });
+}
+
+/** As it is now, or that it is gone. Not for users and operators, whose rights would come back: they are given new secrets or removed. */
+export async function sealAsItIs(
+  database: Queryable,
+  operator: string,
+  key: CredentialKey,
+  subject: string,
+): Promise<{ readonly subject: string; readonly isThere: boolean }> {
+  const [kind] = subject.split('/');
+  if (kind === 'user' || kind === 'operator' || subject === ALL.subject)
+    refuse('subject_not_sealable', { subject });
+  return database.transaction(async (connection) => {
+    await connection.query(LOCK_SEALS);
+    let found: SealedRow | undefined;
+    for await (const row of sealedRows(connection, key)) if (row.subject === subject) found = row;
+    if (found === undefined && (await newestVersion(connection, subject)) === 0)
+      refuse('subject_not_found', { subject });
+    const state = found?.state ?? null;
+    const isThere = state !== null;
+    const detail = isThere ? subject : `${subject}, which is gone`;
+    await journal(connection, entry(operator, 'seal.renewed', detail), { subject, state });
+    return { subject, isThere };
+  });
+}
+
+function entry(actor: string, action: JournalAction, detail: string) {
+  return { actor, action, detail };
+}

@@ -1,0 +1,368 @@
+// Rows that direct cards and money, or give rights: altered, inserted, put back or deleted in the database by somebody without the key.
+// They are not used, and everybody is told.
+import { createServer, type Server } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { addAcquirer, setAcquirer } from '../../src/acquirers/acquirer-tasks.js';
+import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
+import { sealWhatIsThere, verifySubjects } from '../../src/installation/subjects.js';
+import { addOperator, removeOperator } from '../../src/operators/operators.js';
+import { addMerchant, setMerchant } from '../../src/organisations/merchants.js';
+import { setRoute } from '../../src/organisations/routing/route-tasks.js';
+import { setSurcharges } from '../../src/organisations/surcharges.js';
+import { addUser, revokeUser } from '../../src/organisations/users/users.js';
+import type { Database } from '../../src/postgres/database.js';
+import type { FileKeys } from '../../src/vault/keys/local-keys.js';
+import { addWebhook, removeWebhook } from '../../src/webhooks/webhook-tasks.js';
+import { REAL_BANK } from '../../testkit/bank-day.js';
+import { operatorsDatabase } from '../../testkit/cast.js';
+import { runHere } from '../../testkit/command-here.js';
+import { signedIn } from '../../testkit/console.js';
+import { expectEach } from '../../testkit/each-case.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { GatewayAtHost } from '../acquirers/iso8583/gateway-at-host.js';
+
+const SOON = { timeout: 30_000, interval: 50 };
+const OPERATOR = 'operator:test';
+
+let at: GatewayAtHost;
+let gateway: TestGateway;
+let database: Database;
+let provider: FileKeys;
+beforeAll(async () => {
+  at = await GatewayAtHost.start();
+  ({ gateway, database, provider } = at);
+});
+afterAll(() => at.stop());
+
+/** As this login of the database, past triggers and checks of ours. */
+const as = (login: 'tollgate_operator' | 'tollgate_application', statement: string) =>
+  gateway.sql(`BEGIN; SET LOCAL ROLE ${login}; ${statement}; COMMIT`).catch(async (error) => {
+    await gateway.sql('ROLLBACK');
+    throw error;
+  });
+
+async function problems(): Promise<Record<string, string>> {
+  const found = await verifySubjects(database, gateway.credentialKey);
+  return Object.fromEntries(found.problems.map(({ subject, problem }) => [subject, problem]));
+}
+
+const told = (subject: string, problem: string) =>
+  expect
+    .poll(() => gateway.logged(), SOON)
+    .toContain(
+      `"subject":"${subject}","problem":"${problem}","msg":"a row is not as it was sealed: not used"`,
+    );
+
+/** Puts the row back as it was sealed last. */
+async function restored(table: string, where: string): Promise<() => Promise<unknown>> {
+  const copy = `saved_${Math.random().toString(36).slice(2)}`;
+  await gateway.sql(`CREATE TABLE ${copy} AS SELECT * FROM ${table} WHERE ${where}`);
+  const write = `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM ${table} WHERE ${where};
+    INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT * FROM ${copy}; COMMIT`;
+  return () => gateway.sql(write);
+}
+
+/** A host of the attacker's, and how much it was sent. */
+async function listening(): Promise<{ server: Server; port: number; received(): number }> {
+  let bytes = 0;
+  const server = createServer((socket) => {
+    socket.on('data', (data) => {
+      bytes += data.length;
+    });
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as { port: number }).port, received: () => bytes };
+}
+
+const tollgate = (...words: string[]) =>
+  runHere(words, { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir });
+
+describe('a link whose row leads to a host of the attacker’s', () => {
+  // catches(directions: a link that is not as it was sealed is not opened)
+  // catches(directions: a link is sealed with where it leads)
+  // catches(directions: a row is used only as its newest seal says)
+  test('→ the host is sent nothing by a gateway that runs or starts, and log, verify and doctor say so', async () => {
+    const thief = await listening();
+    const putBack = await restored('acquirer', `name = 'bank'`);
+    const attack = `UPDATE acquirer SET host = '127.0.0.1', port = ${thief.port}, tls = false, mac_keys = NULL,
+      key_encryption_key = NULL WHERE name = 'bank'`;
+    await expect(as('tollgate_application', attack)).rejects.toMatchObject({ code: '42501' });
+    await as('tollgate_operator', attack);
+    await told('acquirer/bank', 'changed');
+    // The gateway that runs goes on with the link as it was sealed.
+    expect((await gateway.api.purchase()).body.status.transaction_status_code).toBe('approved');
+    const second = await testGateway({ shareWith: gateway });
+    await expect.poll(() => second.logged(), SOON).toContain('"subject":"acquirer/bank"');
+    expect((await second.api.purchase()).status).toBe(422);
+    expect(thief.received()).toBe(0);
+    await second.close();
+    expect(await problems()).toEqual({ 'acquirer/bank': 'changed' });
+    const { code, stdout } = await tollgate('keys', 'verify');
+    expect([code, stdout]).toEqual([1, expect.stringContaining('acquirer/bank')]);
+    const doctor = await tollgate('doctor');
+    expect(doctor.stdout).toMatch(/failed +sealed rows +1 of \d+ are not as they were sealed/);
+    expect(
+      await gateway.sql(
+        `SELECT actor FROM journal WHERE action = 'seal.broken' AND detail = 'acquirer/bank: changed' LIMIT 1`,
+      ),
+    ).toEqual([{ actor: 'gateway:seals' }]);
+    // Nobody changes it as it is: the next seal would be the attacker's.
+    await expect(setAcquirer(database, OPERATOR, provider, 'bank', { connections: 1 })).rejects.toMatchObject(
+      {
+        code: 'seal_broken',
+      },
+    );
+    await putBack();
+    expect(await problems()).toEqual({});
+    thief.server.close();
+  });
+
+  test('inserted → not opened; deleted → told, and the link in use stays', async () => {
+    const thief = await listening();
+    await as(
+      'tollgate_operator',
+      `INSERT INTO acquirer (name, kind, mode, host, port, dialect) VALUES ('mine', 'iso8583', 'test', '127.0.0.1', ${thief.port}, 'as2805')`,
+    );
+    await told('acquirer/mine', 'not sealed');
+    expect(thief.received()).toBe(0);
+    await gateway.sql(`DELETE FROM acquirer WHERE name = 'mine'`);
+    const putBack = await restored('acquirer', `name = 'bank'`);
+    await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM acquirer; COMMIT`);
+    await told('acquirer/bank', 'is gone');
+    expect(await problems()).toEqual({ 'acquirer/bank': 'is gone' });
+    expect((await gateway.api.purchase()).body.status.transaction_status_code).toBe('approved');
+    await putBack();
+    thief.server.close();
+  });
+
+  // catches(directions: a forged seal is passed over)
+  // catches(directions: many forged seals do not make a row new)
+  test('with seals forged or copied in the journal → neither helps', async () => {
+    const [earlier] = await gateway.sql('SELECT * FROM acquirer');
+    const putBack = await restored('acquirer', `name = 'bank'`);
+    await setAcquirer(database, OPERATOR, provider, 'bank', { connections: 1 });
+    const now = await restored('acquirer', `name = 'bank'`);
+    // The row before, with a copy of the entry that sealed it: genuine, and newer by its number.
+    await putBack();
+    await as(
+      'tollgate_application',
+      `INSERT INTO journal (actor, action, detail, mark, subject, subject_version, seal)
+       SELECT actor, action, detail, mark, subject, subject_version, seal FROM journal
+       WHERE subject = 'acquirer/bank' ORDER BY id LIMIT 1`,
+    );
+    expect(await problems()).toEqual({ 'acquirer/bank': 'changed' });
+    await now();
+    expect(await problems()).toEqual({});
+    const forge = (count: number) =>
+      as(
+        'tollgate_application',
+        `INSERT INTO journal (actor, action, subject, subject_version, seal)
+         SELECT 'operator:test', 'acquirer.changed', 'acquirer/bank', 2147483647, decode(repeat('00', 32), 'hex')
+         FROM generate_series(1, ${count})`,
+      );
+    await forge(3);
+    expect(await problems()).toEqual({});
+    await told('acquirer/bank', 'a seal in the journal is forged');
+    expect((await tollgate('journal', 'verify')).code).toBe(1);
+    await setAcquirer(database, OPERATOR, provider, 'bank', { connections: 2 });
+    expect(await problems()).toEqual({});
+    expect(earlier).toBeDefined();
+  });
+});
+
+describe('what an attacker writes with the login of operators', () => {
+  // catches(directions: nobody acts for a merchant that is not as it was sealed)
+  // catches(directions: a merchant is sealed with its link and its terminals)
+  test('about a merchant → nobody acts for it', async () => {
+    await setSurcharges(database, OPERATOR, 2, [{ scope: 'default', thousandths: 1_000 }]);
+    const changes: readonly (readonly [string, string, string])[] = [
+      ['its link', 'merchant', `UPDATE merchant SET acquirer = 'bank' WHERE id = 2`],
+      [
+        'its terminals',
+        'merchant',
+        `UPDATE merchant SET acceptor_id = 'MINE', terminals = '{T9}' WHERE id = 2`,
+      ],
+      ['its card days', 'merchant', `UPDATE merchant SET card_days = 3650 WHERE id = 2`],
+      ['that it is suspended', 'merchant', `UPDATE merchant SET suspended_at = now() WHERE id = 2`],
+      ['its surcharge', 'surcharge_rule', `UPDATE surcharge_rule SET thousandths = 0 WHERE merchant_id = 2`],
+      ['a surcharge rule', 'surcharge_rule', `DELETE FROM surcharge_rule WHERE merchant_id = 2`],
+      [
+        'a plugin',
+        'plugin_setting',
+        `INSERT INTO plugin_setting (organisation_id, merchant_id, plugin, settings) VALUES (1, 2, 'mine', '{}')`,
+      ],
+    ];
+    await expectEach(changes, async ([, table, change]) => {
+      const column = table === 'merchant' ? 'id' : 'merchant_id';
+      const putBack = await restored(table, `${column} = 2`);
+      await expect(as('tollgate_application', change)).rejects.toMatchObject({ code: '42501' });
+      await as('tollgate_operator', change);
+      await expect.poll(async () => (await gateway.api.purchase({ merchant: 2 })).status, SOON).toBe(503);
+      expect(await problems()).toEqual({ 'merchant/2': 'changed' });
+      await putBack();
+      await expect.poll(async () => (await gateway.api.purchase({ merchant: 2 })).status, SOON).toBe(201);
+    });
+    await told('merchant/2', 'changed');
+    await expect(setMerchant(database, OPERATOR, 2, {})).resolves.toMatchObject({ id: 2 });
+  });
+
+  // catches(directions: routes that are not as they were sealed lead nowhere)
+  test('about routes → payments of the merchant go nowhere', async () => {
+    await addAcquirer(database, OPERATOR, provider, { name: 'other', address: '127.0.0.1:1', test: true });
+    const { id } = await addMerchant(database, OPERATOR, 1, 'Routed');
+    const user = await addUser(database, OPERATOR, gateway.credentialKey, 'routed', { merchant: id });
+    await setRoute(database, OPERATOR, id, { acquirer: 'simulator', card: 'visa' });
+    const putBack = await restored('route', `merchant_id = ${id}`);
+    await as('tollgate_operator', `UPDATE route SET acquirer = 'other' WHERE merchant_id = ${id}`);
+    expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(422);
+    await told(`routes/${id}`, 'changed');
+    expect(await problems()).toEqual({ [`routes/${id}`]: 'changed' });
+    await putBack();
+    expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
+    await as('tollgate_operator', `DELETE FROM route WHERE merchant_id = ${id}`);
+    expect(await problems()).toEqual({ [`routes/${id}`]: 'is gone' });
+    await putBack();
+  });
+
+  // catches(directions: nothing is lodged with a bank that is not as it was sealed)
+  // catches(directions: a bank is sealed with the account that money goes to)
+  test('about a bank → nothing is lodged with it, and it is not set', async () => {
+    await setDirectEntry(database, OPERATOR, 3, { ...REAL_BANK, simulated: true });
+    const putBack = await restored('direct_entry', 'merchant_id = 3');
+    await as('tollgate_operator', `UPDATE direct_entry SET trace_account = '99999' WHERE merchant_id = 3`);
+    for (const words of [
+      ['directdebit', 'export', '--merchant', '3', '--out', `${gateway.dataDir}/3.aba`],
+      ['directdebit', 'show', '--merchant', '3'],
+    ]) {
+      const { code, stderr } = await tollgate(...words);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('bank/3 is not as it was sealed (changed)'),
+      ]);
+    }
+    await expect(setDirectEntry(database, OPERATOR, 3, REAL_BANK)).rejects.toMatchObject({
+      code: 'seal_broken',
+    });
+    expect(await problems()).toEqual({ 'bank/3': 'changed' });
+    await putBack();
+    expect(await problems()).toEqual({});
+  });
+
+  test('put right and sealed with `keys seal` → used again; a user is not sealed so', async () => {
+    await gateway.sql('UPDATE merchant SET card_days = 91 WHERE id = 2');
+    expect(await problems()).toEqual({ 'merchant/2': 'changed' });
+    expect((await tollgate('keys', 'seal', 'merchant/2')).code).toBe(0);
+    expect(await problems()).toEqual({});
+    const { code, stderr } = await tollgate('keys', 'seal', 'user/owner');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('user/owner cannot be sealed as it is')]);
+    expect((await tollgate('keys', 'seal', 'merchant/999')).stderr).toContain(
+      'there is nothing called merchant/999',
+    );
+  });
+});
+
+describe('an endpoint', () => {
+  // catches(directions: nothing is sent to an endpoint that is not as it was sealed)
+  test('that was removed and is put back → nothing is sent there', async () => {
+    const thief = await listening();
+    const means = { provider, networks: [], timeoutMs: 1_000 };
+    const { id } = await addWebhook(database, OPERATOR, means, { url: 'https://example.com/', merchant: 1 });
+    const putBack = await restored('webhook_endpoint', `id = ${id}`);
+    await removeWebhook(database, OPERATOR, id);
+    await putBack();
+    await gateway.api.purchase();
+    await told(`webhook/${id}`, 'removed, and is back');
+    expect(await gateway.sql('SELECT FROM webhook_attempt')).toEqual([]);
+    expect(await problems()).toEqual({ [`webhook/${id}`]: 'removed, and is back' });
+    await gateway.sql('DELETE FROM webhook_endpoint');
+    thief.server.close();
+  });
+});
+
+describe('rights that were taken away', () => {
+  test('a revoked user whose row is put back → 401, and told', async () => {
+    const user = await addUser(database, OPERATOR, gateway.credentialKey, 'leaver', { merchant: 1 });
+    expect((await gateway.as(user).lookUp(1)).status).toBe(200);
+    const putBack = await restored('gateway_user', `username = 'leaver'`);
+    await revokeUser(database, OPERATOR, gateway.credentialKey, 'leaver');
+    await expect(
+      as('tollgate_application', 'UPDATE gateway_user SET revoked_at = NULL'),
+    ).rejects.toMatchObject({
+      code: '42501',
+    });
+    await putBack();
+    await expect.poll(async () => (await gateway.as(user).lookUp(1)).status, SOON).toBe(401);
+    await told('user/leaver', 'changed');
+    expect(await problems()).toEqual({ 'user/leaver': 'changed' });
+    await revokeUser(database, OPERATOR, gateway.credentialKey, 'leaver');
+    expect(await problems()).toEqual({});
+  });
+
+  // catches(operators: nobody whose earlier row was put back)
+  test('a removed administrator whose row and session are put back → not signed in, and told', async () => {
+    await signedIn(gateway);
+    const leaver = await signedIn(gateway);
+    const [row, session] = [
+      await restored('operator', `name = '${leaver.name}'`),
+      await restored('operator_session', `operator = '${leaver.name}'`),
+    ];
+    expect((await leaver.get('/session')).status).toBe(200);
+    await removeOperator(database, OPERATOR, gateway.credentialKey, leaver.name);
+    await row();
+    await session();
+    expect((await leaver.get('/session')).status).toBe(401);
+    await told(`operator/${leaver.name}`, 'changed');
+    expect(await problems()).toEqual({ [`operator/${leaver.name}`]: 'changed' });
+    await expect(
+      addOperator(database, OPERATOR, gateway.credentialKey, '', leaver.name, { role: 'viewer' }),
+    ).rejects.toMatchObject({ code: 'operator_exists' });
+    const acting = await runHere(['organisation', 'add', 'Mine'], {
+      DATABASE_URL: gateway.databaseUrl,
+      TOLLGATE_DATA_DIR: gateway.dataDir,
+      TOLLGATE_OPERATOR: leaver.name,
+    });
+    expect(acting.code).toBe(1);
+    await gateway.sql(`DELETE FROM operator_session WHERE operator = '${leaver.name}'`);
+    await removeOperator(database, OPERATOR, gateway.credentialKey, leaver.name);
+    expect(await problems()).toEqual({});
+  });
+});
+
+describe('what was there before there were seals in the journal', () => {
+  // catches(directions: what is there is sealed once)
+  test('→ sealed at the first start, and what comes afterwards is not', async () => {
+    const own = await testGateway();
+    const connection = operatorsDatabase(own, 2);
+    const insert = (name: string) =>
+      own.sql(`INSERT INTO merchant (organisation_id, name) VALUES (1, '${name}') RETURNING id`);
+    const [before] = await insert('Before');
+    const unsealed = async () =>
+      (await verifySubjects(connection, own.credentialKey)).problems.map(({ subject }) => subject);
+    expect(await unsealed()).toEqual([`merchant/${before?.id}`]);
+    const seal = () => sealWhatIsThere(connection, OPERATOR, own.credentialKey);
+    expect(await Promise.all([seal(), seal()])).toEqual(expect.arrayContaining([1, undefined]));
+    expect(await unsealed()).toEqual([]);
+    expect(await own.sql(`SELECT detail FROM journal WHERE action = 'seals.made' ORDER BY id`)).toEqual([
+      { detail: `merchant/${before?.id}` },
+      { detail: '1 rows that were there' },
+    ]);
+    const [after] = await insert('After');
+    expect(await seal()).toBeUndefined();
+    expect(await unsealed()).toEqual([`merchant/${after?.id}`]);
+    await connection.close();
+  });
+});
+
+test('a live link without TLS or MAC in production → refused until somebody says that they know', async () => {
+  const wish = { name: 'plain', address: '127.0.0.1:1' };
+  await expect(addAcquirer(database, OPERATOR, provider, wish, true)).rejects.toMatchObject({
+    code: 'acquirer_unprotected',
+  });
+  await addAcquirer(database, OPERATOR, provider, { ...wish, plaintextKnown: true }, true);
+  await setAcquirer(database, OPERATOR, provider, 'plain', { tls: true }, true);
+  expect(await gateway.sql(`SELECT plaintext_known FROM acquirer WHERE name = 'plain'`)).toEqual([
+    { plaintext_known: true },
+  ]);
+  await vi.waitUntil(async () => Object.keys(await problems()).length === 0, SOON);
+});

@@ -1,0 +1,318 @@
+// Somebody writes to the table of transactions, as the login of a gateway or of operators: nothing is sent, nothing is shown that the gateway has
+// not decided, and it is noticed.
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { verifySeals } from '../../src/installation/seals.js';
+import { expectEach } from '../../testkit/each-case.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
+import { operatorOf } from '../../testkit/sealed-rows.js';
+
+const SOON = { timeout: 30_000 };
+const LOGINS = ['tollgate_application', 'tollgate_operator'];
+
+/** Prepares orders, as links with messages do. */
+const acquirer = Object.assign(new ScriptedAcquirer(), {
+  prepare: ({ reference }: { reference: string }) => ({ stan: reference.length, by: 'scripted' }),
+});
+const other = Object.assign(new ScriptedAcquirer(), { name: 'other' });
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({
+    acquirers: [acquirer, other],
+    settings: { RESOLVER_FIRST_PAUSE_MS: '3600000', RESOLVER_LONGEST_PAUSE_MS: '3600000' },
+  });
+  await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
+});
+afterAll(() => gateway.close());
+
+const as = (login: string, statement: string) =>
+  gateway.sql(`BEGIN; SET LOCAL ROLE ${login}; ${statement}; COMMIT`).catch(async (error: unknown) => {
+    await gateway.sql('ROLLBACK');
+    throw error;
+  });
+const asApplication = (statement: string) => as('tollgate_application', statement);
+/** Past every trigger, as no login can: what seals alone keep. */
+const pastTriggers = (statement: string) =>
+  gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
+
+async function approved(sending = gateway.api.purchase({ amount: 1_000 })): Promise<number> {
+  const { status, body } = await sending;
+  expect([status, body.status?.transaction_status_code]).toEqual([201, 'approved']);
+  return body.audit;
+}
+
+/** Until the resolver has asked once, and asks no more of itself. */
+const postponed = (audit: number, also = 'true') =>
+  vi.waitUntil(async () => {
+    const later = `resolve_at > now() + interval '30 minutes' AND ${also}`;
+    return (await gateway.sql(`SELECT FROM transaction WHERE audit = ${audit} AND ${later}`)).length > 0;
+  }, SOON);
+
+/** Left in doubt, and not due. */
+async function inDoubt(sending: () => ReturnType<typeof gateway.api.purchase>): Promise<number> {
+  acquirer.nextAnswers(() => ({ kind: 'unknown', reason: 'timeout' }));
+  acquirer.nextFindings(() => ({ kind: 'no_answer' }));
+  const { status } = await sending();
+  expect(status).toBe(504);
+  const [row] = await gateway.sql<{ audit: number }>(
+    `SELECT max(audit) AS audit FROM transaction WHERE status = 'unknown'`,
+  );
+  const audit = row?.audit as number;
+  await postponed(audit);
+  return audit;
+}
+
+const due = (audit: number) => `UPDATE transaction SET resolve_at = now() WHERE audit = ${audit}`;
+
+const asked = () =>
+  [acquirer, other].flatMap((link) => [...link.requests, ...link.inquiries, ...link.reversals]).length;
+
+const reports = async (audit: number) =>
+  (await gateway.sql(`SELECT FROM journal WHERE action = 'seal.broken' AND audit = $1`, [audit])).length;
+
+const reported = (audit: number) => vi.waitUntil(async () => (await reports(audit)) > 0, SOON);
+
+async function problemsOf(audit: number): Promise<string[]> {
+  const { database, provider, close } = await operatorOf(gateway);
+  const { problems } = await verifySeals(database, 'operator:test', provider, gateway.credentialKey).finally(
+    close,
+  );
+  return problems.filter(({ where }) => where === `transaction ${audit}`).map(({ problem }) => problem);
+}
+
+const statusOf = async (audit: number) =>
+  (await gateway.sql<{ status: string }>('SELECT status FROM transaction WHERE audit = $1', [audit]))[0]
+    ?.status;
+
+// catches(schema: what is decided is never in doubt again)
+// catches(schema: what was declined, has failed or was voided stays so)
+// catches(roles: nobody removes a transaction)
+// catches(roles: nobody changes the amount of a transaction)
+test('either login takes a decision back, removes a transaction or changes what it is about → refused by the database', async () => {
+  const paid = await approved();
+  const undone = await approved();
+  await approved(gateway.api.void(undone));
+  const doubted = `status = 'unknown', gateway_status_code = -99, reversing = true, resolve_at = now()`;
+  const statements = [
+    `UPDATE transaction SET status = 'unknown' WHERE audit = ${paid}`,
+    `UPDATE transaction SET ${doubted} WHERE audit = ${paid}`,
+    `UPDATE transaction SET status = 'approved' WHERE audit = ${undone}`,
+    `DELETE FROM transaction WHERE audit = ${paid}`,
+    'TRUNCATE transaction',
+    `UPDATE transaction SET amount_cents = 1 WHERE audit = ${paid}`,
+    `UPDATE transaction SET target_audit = ${paid} WHERE audit = ${undone}`,
+    `UPDATE transaction SET correlation_id = 'mine' WHERE audit = ${paid}`,
+    `UPDATE transaction SET created_at = now() WHERE audit = ${paid}`,
+    `UPDATE transaction SET audit = 999999 WHERE audit = ${paid}`,
+    'DROP TRIGGER transaction_stays_decided ON transaction',
+  ];
+  for (const login of LOGINS)
+    for (const statement of statements)
+      await expect(as(login, statement), `${login}: ${statement}`).rejects.toMatchObject({ code: '42501' });
+  expect([await statusOf(paid), await statusOf(undone)]).toEqual(['approved', 'voided']);
+});
+
+describe('the resolver', () => {
+  // catches(doubt: what has an outcome is not in doubt)
+  // catches(doubt: what was changed is neither inquired about nor reversed)
+  test('an approved payment is called in doubt, due and reversing, past the triggers → nothing is sent, and it is reported', async () => {
+    const audit = await approved();
+    const before = asked();
+    await pastTriggers(
+      `UPDATE transaction SET status = 'unknown', gateway_status_code = -99, resolve_at = now() WHERE audit = ${audit}`,
+    );
+    await reported(audit);
+    expect([asked(), await statusOf(audit)]).toEqual([before, 'unknown']);
+    expect(await problemsOf(audit)).toEqual(['its outcome is not as it was decided']);
+  });
+
+  // catches(seal of payment details: bound to the link)
+  // catches(seal of payment details: bound to what the link has prepared)
+  // catches(doubt: for the link and the message that it was claimed for)
+  // catches(reversal: only of what the journal says is being reversed)
+  // catches(reversal: an entry of the journal without a MAC begins none)
+  test('a payment in doubt gets another link or message, or is called reversing → neither link is asked, and it is reported', async () => {
+    await expectEach(
+      Object.entries({
+        'another link': `acquirer = 'other'`,
+        'another message': `prepared = '{"by": "scripted", "stan": 7}'`,
+        'no message': 'prepared = NULL',
+        'another card': `payment_details_sealed = (SELECT payment_details_sealed FROM transaction o WHERE o.audit = 1)`,
+        'a reversal': 'reversing = true',
+        'a seal of its outcome': `outcome_seal = '\\x00'`,
+      }),
+      async ([, change]) => {
+        const audit = await inDoubt(() => gateway.api.purchase({ amount: 1_000 }));
+        const before = asked();
+        await asApplication(`UPDATE transaction SET ${change} WHERE audit = ${audit};
+          INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, detail)
+          VALUES (1, 1, 'gateway:resolver', 'transaction.reversal_begun', ${audit}, 'forged');
+          ${due(audit)}`);
+        await reported(audit);
+        expect(asked()).toBe(before);
+        expect(await statusOf(audit)).toBe('unknown');
+        expect((await problemsOf(audit)).length).toBeGreaterThan(0);
+      },
+    );
+  });
+
+  // catches(seal of an operation: bound to what its link has prepared)
+  // catches(doubt: an operation is as it was asked for)
+  test('a refund in doubt gets another link or message → neither link is asked; as it was asked for → resolved', async () => {
+    const paid = await approved();
+    const audit = await inDoubt(() => gateway.api.refund(paid, 100));
+    const before = asked();
+    await asApplication(
+      `UPDATE transaction SET prepared = '{"by": "scripted", "stan": 7}' WHERE audit = ${audit}; ${due(audit)}`,
+    );
+    await reported(audit);
+    expect(asked()).toBe(before);
+    const linked = await inDoubt(() => gateway.api.refund(paid, 100));
+    const then = asked();
+    await asApplication(`UPDATE transaction SET acquirer = 'other' WHERE audit = ${linked}; ${due(linked)}`);
+    await reported(linked);
+    expect(asked()).toBe(then);
+    const good = await inDoubt(() => gateway.api.refund(paid, 100));
+    acquirer.nextFindings(() => answered('00'));
+    await gateway.sql(due(good));
+    await vi.waitUntil(async () => (await statusOf(good)) === 'approved', SOON);
+    expect(await reports(good)).toBe(0);
+  });
+
+  test('nobody has changed anything → inquired about, reversed, and decided', async () => {
+    const audit = await inDoubt(() => gateway.api.purchase({ amount: 1_000 }));
+    acquirer.nextFindings(() => ({ kind: 'not_seen' }));
+    acquirer.nextReversals(
+      () => 'no_answer',
+      () => 'reversed',
+    );
+    await gateway.sql(due(audit));
+    await postponed(audit, 'reversing');
+    await gateway.sql(due(audit));
+    await vi.waitUntil(async () => (await statusOf(audit)) === 'error', SOON);
+    expect([await reports(audit), await problemsOf(audit)]).toEqual([0, []]);
+  });
+
+  // catches(reversal again: only of what was reversed)
+  test('either login asks for another reversal of an approved payment → not reversed, and reported', async () => {
+    for (const login of LOGINS) {
+      const audit = await approved();
+      const { reference } = acquirer.requests.at(-1) as { reference: string };
+      const before = asked();
+      await as(
+        login,
+        `INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, terminal, original_stan, retrieval_reference, again_at)
+         VALUES (1, 'scripted', '${reference}', 1, 'T', 1, 'R', now())`,
+      );
+      await reported(audit);
+      expect([asked(), await statusOf(audit)]).toEqual([before, 'approved']);
+    }
+  });
+});
+
+describe('operations on a transaction', () => {
+  // catches(target: refunds that are there count, whatever the counter says)
+  // catches(target: nothing is sent for one that was changed)
+  // catches(verification: counters against the operations)
+  test('what was refunded is written to be nothing → a further refund is not sent, and it is reported', async () => {
+    for (const login of LOGINS) {
+      const audit = await approved();
+      await approved(gateway.api.refund(audit, 1_000));
+      await as(login, `UPDATE transaction SET refunded_cents = 0 WHERE audit = ${audit}`);
+      expect(await problemsOf(audit)).toEqual(['what was asked of it does not add up']);
+      const before = asked();
+      const { body } = await gateway.api.refund(audit, 1);
+      expect([body.status.transaction_status_code, body.status.gateway_status_code]).toEqual(['error', 1]);
+      expect(asked()).toBe(before);
+      await reported(audit);
+    }
+  });
+
+  // catches(target: operations on it that were changed do not count as failed)
+  // catches(seal of an outcome: has to fit)
+  test('a refund is called failed, or loses its seal → a further refund is not sent, and it is reported', async () => {
+    await expectEach(
+      Object.entries({
+        'failed, past the triggers': `status = 'error', gateway_status_code = 1`,
+        'without a seal': 'outcome_seal = NULL',
+      }),
+      async ([, change]) => {
+        const audit = await approved();
+        const refund = await approved(gateway.api.refund(audit, 1_000));
+        await pastTriggers(`UPDATE transaction SET ${change} WHERE audit = ${refund};
+          UPDATE transaction SET refunded_cents = 0 WHERE audit = ${audit}`);
+        const before = asked();
+        expect((await gateway.api.refund(audit, 1)).body.status?.gateway_status_code).toBe(1);
+        expect(asked()).toBe(before);
+        await reported(refund);
+        expect(await problemsOf(refund)).toEqual(['its outcome is not as it was decided']);
+      },
+    );
+  });
+
+  // catches(target: no refund of what a void has undone)
+  test('a voided payment is put back with its earlier seal, past the triggers → no refund is sent, and it is reported', async () => {
+    const audit = await approved();
+    const [row] = await gateway.sql<{ seal: string }>(
+      `SELECT encode(outcome_seal, 'hex') AS seal FROM transaction WHERE audit = ${audit}`,
+    );
+    await approved(gateway.api.void(audit));
+    await pastTriggers(
+      `UPDATE transaction SET status = 'approved', voided_by = NULL, outcome_seal = '\\x${row?.seal}' WHERE audit = ${audit}`,
+    );
+    const before = asked();
+    expect((await gateway.api.refund(audit, 100)).body.status?.gateway_status_code).toBe(1);
+    expect(asked()).toBe(before);
+    await reported(audit);
+    expect(await problemsOf(audit)).toEqual(['what was asked of it does not add up']);
+  });
+
+  // catches(look-up: an outcome that was changed is not shown)
+  // catches(seal of an outcome: bound to the status)
+  // catches(seal of an outcome: bound to amount and link)
+  // catches(seal of an outcome: bound to the acquirer’s codes)
+  // catches(seal of an outcome: bound to the correlation ID)
+  // catches(seal of an outcome: bound to its transaction)
+  // catches(seal of an outcome: without one nothing is decided)
+  // catches(verification: every outcome)
+  test('a decided transaction gets another outcome, link or code → not shown, not acted on, and reported', async () => {
+    await expectEach(
+      Object.entries({
+        approved: `status = 'approved', gateway_status_code = 0`,
+        'another link': `acquirer = 'other'`,
+        'another code': `response_code = '00'`,
+        'another amount': 'amount_cents = 999',
+        'another correlation ID': `correlation_id = 'of-another'`,
+        'the seal of another': `outcome_seal = (SELECT outcome_seal FROM transaction o WHERE o.audit = 1)`,
+        'no seal': 'outcome_seal = NULL',
+      }),
+      async ([, change]) => {
+        acquirer.nextAnswers(() => answered('05'));
+        const { audit } = (await gateway.api.purchase({ amount: 1_000 })).body;
+        await pastTriggers(`UPDATE transaction SET ${change} WHERE audit = ${audit}`);
+        const before = asked();
+        const shown = await gateway.api.lookUp(audit);
+        expect([shown.status, shown.code]).toEqual([503, 'unavailable']);
+        expect((await gateway.api.refund(audit, 100)).status).toBe(503);
+        expect(asked()).toBe(before);
+        await reported(audit);
+        expect(await problemsOf(audit)).toContain('its outcome is not as it was decided');
+      },
+    );
+  });
+
+  test('the gateway log and the metric tell of each', async () => {
+    const audit = await approved();
+    await asApplication(`UPDATE transaction SET acquirer = 'other' WHERE audit = ${audit}`);
+    expect((await gateway.api.lookUp(audit)).status).toBe(503);
+    const line = gateway
+      .logged()
+      .split('\n')
+      .find((each) => each.includes(`"row":${audit},`));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      level: 50,
+      msg: 'a seal does not open',
+      table: 'transaction',
+    });
+  });
+});
