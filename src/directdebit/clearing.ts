@@ -152,9 +152,14 @@ export class Clearing {
       );
       if (changed.length > 0)
         await connection.query(PUT_OFF_ITEMS, [organisationId, changed.map(({ stored }) => stored.audit)]);
+      if (sealed.length === 0) continue;
       const items = sealed.map(({ stored, outcomeSeal }) => ({ ...stored, outcomeSeal }));
-      const values = [...settlementCalendar(nowMs), CLEARED.responseMessage, ...CLEARED_ITEMS.encode(items)];
-      if (items.length > 0) await connection.query(CLEAR_DUE, values);
+      await connection.query(CLEAR_DUE, [
+        ...settlementCalendar(nowMs),
+        CLEARED.responseMessage,
+        organisationId,
+        ...CLEARED_ITEMS.encode(items),
+      ]);
     }
     return due.length;
   }

@@ -246,7 +246,7 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     await journalDeferredLostTime(database);
     const key = await credentialKey(database, provider);
     const sealed = await sealWhatIsThere(database, 'gateway:start', key).catch(refuseWithoutRights);
-    if (sealed !== undefined) log.info({ rows: sealed }, 'what was there is sealed in the journal');
+    if (sealed) log.info({ rows: sealed }, 'what was there is sealed in the journal');
     if (settings.demo) await makeDemo(database, key, settings.dataDir);
     return !settings.demo || (await demoWorks(database, key, settings.dataDir));
   });
