@@ -14,7 +14,7 @@ import { cardAnsweredLaterWith, cardWithFaultLater } from '../../../testkit/test
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  gateway = await testGateway({ settings: { PROCESS_TIMEOUT_MS: '3000' } });
+  gateway = await testGateway({ settings: { PROCESS_TIMEOUT_MS: '10000' } });
 });
 afterAll(() => gateway.close());
 
