@@ -19,6 +19,8 @@ import { runHere } from '../../testkit/command-here.js';
 import { signedIn } from '../../testkit/console.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker, somebodyWaits } from '../../testkit/locks.js';
+import { vaultOf } from '../../testkit/vault-client.js';
 import { GatewayAtHost } from '../acquirers/iso8583/gateway-at-host.js';
 
 const SOON = { timeout: 30_000, interval: 50 };
@@ -118,6 +120,7 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     thief.server.close();
   });
 
+  // catches(directions: a row that is gone is found)
   test('inserted → not opened; deleted → told, and the link in use stays', async () => {
     const thief = await listening();
     await as(
@@ -205,6 +208,31 @@ describe('what an attacker writes with the login of operators', () => {
     });
     await told('merchant/2', 'changed');
     await expect(setMerchant(database, OPERATOR, 2, {})).resolves.toMatchObject({ id: 2 });
+  });
+
+  // catches(directions: nothing is sent under altered terminals)
+  test('about its terminals, while a payment of it is under way → the host hears nothing under them', async () => {
+    const acceptor = { acquirer: 'bank', acceptorId: 'MERCHANT0000009', terminals: ['TERM0009'] };
+    const { id } = await addMerchant(database, OPERATOR, 1, 'Shop', { vault: true, ...acceptor });
+    const user = await addUser(database, OPERATOR, gateway.credentialKey, 'shop', { merchant: id });
+    const api = gateway.as(user);
+    const { virtualPan: pan } = await vaultOf(api, id).newToken();
+    const putBack = await restored('merchant', `id = ${id}`);
+    const lock = await locker(gateway);
+    // Who pays is known by then, the terminals not yet.
+    await lock.query('LOCK TABLE token IN ACCESS EXCLUSIVE MODE');
+    const paying = api.purchase({ pan, merchant: id });
+    await somebodyWaits(gateway);
+    const sent = at.host.messages().length;
+    await as('tollgate_operator', `UPDATE merchant SET terminals = '{TERM0001}' WHERE id = ${id}`);
+    await lock.rollback();
+    const { status, code } = await paying;
+    expect([status, code]).toEqual([503, 'not_processed']);
+    expect(at.host.messages()).toHaveLength(sent);
+    await told(`merchant/${id}`, 'changed');
+    await putBack();
+    await expect.poll(async () => (await api.purchase({ pan, merchant: id })).status, SOON).toBe(201);
+    expect(at.last('0200').fields.get(41)).toBe('TERM0009');
   });
 
   // catches(directions: routes that are not as they were sealed lead nowhere)
@@ -354,7 +382,8 @@ describe('what was there before there were seals in the journal', () => {
   });
 });
 
-test('a live link without TLS or MAC in production → refused until somebody says that they know', async () => {
+// catches(links: in production no live link goes without TLS and MAC unsaid)
+test('a live link without TLS or MAC in production → refused until somebody says that they know; added elsewhere → not opened', async () => {
   const wish = { name: 'plain', address: '127.0.0.1:1' };
   await expect(addAcquirer(database, OPERATOR, provider, wish, true)).rejects.toMatchObject({
     code: 'acquirer_unprotected',
@@ -364,5 +393,10 @@ test('a live link without TLS or MAC in production → refused until somebody sa
   expect(await gateway.sql(`SELECT plaintext_known FROM acquirer WHERE name = 'plain'`)).toEqual([
     { plaintext_known: true },
   ]);
+  await addAcquirer(database, OPERATOR, provider, { name: 'early', address: wish.address });
+  const production = await testGateway({ shareWith: gateway, settings: { ENVIRONMENT: 'production' } });
+  await expect.poll(() => production.logged(), SOON).toMatch(/"link":"early".*without TLS/);
+  expect(production.logged()).not.toMatch(/"link":"plain".*without TLS/);
+  await production.close();
   await vi.waitUntil(async () => Object.keys(await problems()).length === 0, SOON);
 });

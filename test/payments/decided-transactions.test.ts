@@ -2,6 +2,7 @@
 // not decided, and it is noticed.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { verifySeals } from '../../src/installation/seals.js';
+import { SealBroken } from '../../src/vault/keys/keys.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
@@ -63,6 +64,10 @@ async function inDoubt(sending: () => ReturnType<typeof gateway.api.purchase>): 
 }
 
 const due = (audit: number) => `UPDATE transaction SET resolve_at = now() WHERE audit = ${audit}`;
+
+const reversalOf = (reference: string, link: string) => `
+  INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, terminal, original_stan, retrieval_reference, again_at)
+  VALUES (1, '${link}', '${reference}', 1, 'T', 1, 'R', now())`;
 
 const asked = () =>
   [acquirer, other].flatMap((link) => [...link.requests, ...link.inquiries, ...link.reversals]).length;
@@ -158,20 +163,30 @@ describe('the resolver', () => {
 
   // catches(seal of an operation: bound to what its link has prepared)
   // catches(doubt: an operation is as it was asked for)
-  test('a refund in doubt gets another link or message → neither link is asked; as it was asked for → resolved', async () => {
+  // catches(target: its own link is asked)
+  // catches(target: decided as its seal says)
+  test('a refund in doubt gets another link, message or target → neither link is asked; as it was asked for → resolved', async () => {
     const paid = await approved();
-    const audit = await inDoubt(() => gateway.api.refund(paid, 100));
-    const before = asked();
-    await asApplication(
-      `UPDATE transaction SET prepared = '{"by": "scripted", "stan": 7}' WHERE audit = ${audit}; ${due(audit)}`,
+    const MESSAGE = `prepared = '{"by": "scripted", "stan": 7}'`;
+    await expectEach(
+      [
+        ['another link', 'tollgate_application', `acquirer = 'other'`],
+        ...LOGINS.flatMap((login) => [
+          ['another message', login, MESSAGE] as const,
+          ['a target with another outcome', login, `response_code = '08'`] as const,
+        ]),
+      ] as const,
+      async ([what, login, change]) => {
+        const target = await approved();
+        const audit = await inDoubt(() => gateway.api.refund(target, 100));
+        const before = asked();
+        const changed = what.includes('target') ? target : audit;
+        await as(login, `UPDATE transaction SET ${change} WHERE audit = ${changed}; ${due(audit)}`);
+        await reported(audit);
+        expect(asked()).toBe(before);
+        expect(await problemsOf(changed)).not.toEqual([]);
+      },
     );
-    await reported(audit);
-    expect(asked()).toBe(before);
-    const linked = await inDoubt(() => gateway.api.refund(paid, 100));
-    const then = asked();
-    await asApplication(`UPDATE transaction SET acquirer = 'other' WHERE audit = ${linked}; ${due(linked)}`);
-    await reported(linked);
-    expect(asked()).toBe(then);
     const good = await inDoubt(() => gateway.api.refund(paid, 100));
     acquirer.nextFindings(() => answered('00'));
     await gateway.sql(due(good));
@@ -193,17 +208,28 @@ describe('the resolver', () => {
     expect([await reports(audit), await problemsOf(audit)]).toEqual([0, []]);
   });
 
+  // catches(reversal again: over the link that it was sent over)
+  test('either login asks for another reversal of a reversed payment over another link → that link is not asked, and it is reported', async () => {
+    for (const login of LOGINS) {
+      const audit = await inDoubt(() => gateway.api.purchase({ amount: 1_000 }));
+      const reference = acquirer.requests.at(-1)?.reference as string;
+      acquirer.nextFindings(() => ({ kind: 'not_seen' }));
+      await gateway.sql(due(audit));
+      await vi.waitUntil(async () => (await statusOf(audit)) === 'error', SOON);
+      const before = asked();
+      await as(login, reversalOf(reference, 'other'));
+      await reported(audit);
+      expect(asked()).toBe(before);
+    }
+  });
+
   // catches(reversal again: only of what was reversed)
   test('either login asks for another reversal of an approved payment → not reversed, and reported', async () => {
     for (const login of LOGINS) {
       const audit = await approved();
       const { reference } = acquirer.requests.at(-1) as { reference: string };
       const before = asked();
-      await as(
-        login,
-        `INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, terminal, original_stan, retrieval_reference, again_at)
-         VALUES (1, 'scripted', '${reference}', 1, 'T', 1, 'R', now())`,
-      );
+      await as(login, reversalOf(reference, 'scripted'));
       await reported(audit);
       expect([asked(), await statusOf(audit)]).toEqual([before, 'approved']);
     }
@@ -265,6 +291,37 @@ describe('operations on a transaction', () => {
     expect(asked()).toBe(before);
     await reported(audit);
     expect(await problemsOf(audit)).toEqual(['what was asked of it does not add up']);
+  });
+
+  // catches(card: opens for its own link only)
+  test('a card is put back as it was sealed for the link that did not send it → not opened for the other link, and reported', async () => {
+    // The merchant's own link takes what is not sent over this one.
+    await gateway.sqlSealed(
+      `INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 3, 'other')`,
+    );
+    await vi.waitUntil(async () => {
+      await approved(gateway.api.purchase({ merchant: 3 }));
+      return other.requests.length > 0;
+    }, SOON);
+    const saved = `CREATE TABLE saved AS SELECT acquirer, prepared, payment_details_sealed FROM transaction
+      WHERE merchant_id = 3 ORDER BY audit DESC LIMIT 1`;
+    other.nextAnswers(async () => {
+      await gateway.sql(saved);
+      return { kind: 'not_sent' };
+    });
+    const audit = await approved(gateway.api.preauthorise({ merchant: 3, amount: 1_000 }));
+    const completion = await approved(gateway.api.complete(audit, 1_000, { merchant: 3 }));
+    await gateway.sql('GRANT SELECT ON saved TO tollgate_application');
+    await asApplication(`UPDATE transaction t SET acquirer = saved.acquirer, prepared = saved.prepared,
+      payment_details_sealed = saved.payment_details_sealed FROM saved WHERE audit = ${audit}`);
+    let opened: unknown;
+    acquirer.nextAnswers(async (order) => {
+      opened = 'openCard' in order && (await order.openCard().catch((reason) => reason));
+      return answered('05');
+    });
+    await gateway.api.refund(completion, 1_000, { merchant: 3 });
+    expect(opened).toBeInstanceOf(SealBroken);
+    await reported(audit);
   });
 
   // catches(look-up: an outcome that was changed is not shown)
