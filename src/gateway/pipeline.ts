@@ -12,6 +12,7 @@ import {
 } from '../directdebit/intake.sql.js';
 import { rotation } from '../installation/keys.js';
 import type { ChainKey } from '../journal/blocks.js';
+import type { SealWatch } from '../journal/seal-watch.js';
 import { Routes } from '../organisations/routing/routes.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { LateAnswers } from '../payments/doubt/late-answers.js';
@@ -50,6 +51,7 @@ export interface PipelineParts {
   readonly clocks: ClockWatch;
   readonly ledger: SimulatorLedger;
   readonly chainKey: ChainKey;
+  readonly seals: SealWatch;
   readonly credentialKey: CredentialKey;
 }
 

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { addBusinessDays, settlementCutOff } from '../../src/values/time.js';
 import { moveClock } from '../../testkit/bank-day.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
-import { testGateway } from '../../testkit/gateway.js';
+import { LOGINS, testGateway } from '../../testkit/gateway.js';
 
 const VOIDABLE_UNTIL = 'GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL';
 
@@ -64,11 +64,10 @@ test('either login changes debits that wait → they neither clear nor come back
   ];
   const untouched = await lodged();
   const changed: number[] = [];
-  for (const login of ['tollgate_application', 'tollgate_operator']) {
+  for (const login of LOGINS) {
     const audits = await lodged();
     changed.push(...audits);
-    await own.sql(`BEGIN; SET LOCAL ROLE ${login};
-      UPDATE transaction SET response_code = '00' WHERE audit IN (${audits}); COMMIT`);
+    await own.sqlAs(login, `UPDATE transaction SET response_code = '00' WHERE audit IN (${audits})`);
   }
   await moveClock(own, 12);
   const statuses = async (audits: readonly number[]) =>
@@ -78,7 +77,9 @@ test('either login changes debits that wait → they neither clear nor come back
         [audits],
       )
     ).map(({ status }) => status);
-  await vi.waitUntil(async () => (await statuses(untouched)).join() === 'approved,declined');
+  await vi.waitUntil(async () => (await statuses(untouched)).join() === 'approved,declined', {
+    timeout: 60_000,
+  });
   expect(await statuses(changed)).toEqual(Array(4).fill('pending'));
   const broken = await own.sql(
     `SELECT DISTINCT audit FROM journal WHERE action = 'seal.broken' ORDER BY audit`,

@@ -36,13 +36,6 @@ beforeAll(async () => {
 });
 afterAll(() => at.stop());
 
-/** As this login of the database, past triggers and checks of ours. */
-const as = (login: 'tollgate_operator' | 'tollgate_application', statement: string) =>
-  gateway.sql(`BEGIN; SET LOCAL ROLE ${login}; ${statement}; COMMIT`).catch(async (error) => {
-    await gateway.sql('ROLLBACK');
-    throw error;
-  });
-
 async function problems(): Promise<Record<string, string>> {
   const found = await verifySubjects(database, gateway.credentialKey);
   return Object.fromEntries(found.problems.map(({ subject, problem }) => [subject, problem]));
@@ -89,8 +82,8 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     const putBack = await restored('acquirer', `name = 'bank'`);
     const attack = `UPDATE acquirer SET host = '127.0.0.1', port = ${thief.port}, tls = false, mac_keys = NULL,
       key_encryption_key = NULL WHERE name = 'bank'`;
-    await expect(as('tollgate_application', attack)).rejects.toMatchObject({ code: '42501' });
-    await as('tollgate_operator', attack);
+    await expect(gateway.sqlAs('tollgate_application', attack)).rejects.toMatchObject({ code: '42501' });
+    await gateway.sqlAs('tollgate_operator', attack);
     await told('acquirer/bank', 'changed');
     // The gateway that runs goes on with the link as it was sealed.
     expect((await gateway.api.purchase()).body.status.transaction_status_code).toBe('approved');
@@ -123,7 +116,7 @@ describe('a link whose row leads to a host of the attacker’s', () => {
   // catches(directions: a row that is gone is found)
   test('inserted → not opened; deleted → told, and the link in use stays', async () => {
     const thief = await listening();
-    await as(
+    await gateway.sqlAs(
       'tollgate_operator',
       `INSERT INTO acquirer (name, kind, mode, host, port, dialect) VALUES ('mine', 'iso8583', 'test', '127.0.0.1', ${thief.port}, 'as2805')`,
     );
@@ -148,7 +141,7 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     const now = await restored('acquirer', `name = 'bank'`);
     // The row before, with a copy of the entry that sealed it: genuine, and newer by its number.
     await putBack();
-    await as(
+    await gateway.sqlAs(
       'tollgate_application',
       `INSERT INTO journal (actor, action, detail, mark, subject, subject_version, seal)
        SELECT actor, action, detail, mark, subject, subject_version, seal FROM journal
@@ -158,7 +151,7 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     await now();
     expect(await problems()).toEqual({});
     const forge = (count: number) =>
-      as(
+      gateway.sqlAs(
         'tollgate_application',
         `INSERT INTO journal (actor, action, subject, subject_version, seal)
          SELECT 'operator:test', 'acquirer.changed', 'acquirer/bank', 2147483647, decode(repeat('00', 32), 'hex')
@@ -199,8 +192,8 @@ describe('what an attacker writes with the login of operators', () => {
     await expectEach(changes, async ([, table, change]) => {
       const column = table === 'merchant' ? 'id' : 'merchant_id';
       const putBack = await restored(table, `${column} = 2`);
-      await expect(as('tollgate_application', change)).rejects.toMatchObject({ code: '42501' });
-      await as('tollgate_operator', change);
+      await expect(gateway.sqlAs('tollgate_application', change)).rejects.toMatchObject({ code: '42501' });
+      await gateway.sqlAs('tollgate_operator', change);
       await expect.poll(async () => (await gateway.api.purchase({ merchant: 2 })).status, SOON).toBe(503);
       expect(await problems()).toEqual({ 'merchant/2': 'changed' });
       await putBack();
@@ -224,7 +217,7 @@ describe('what an attacker writes with the login of operators', () => {
     const paying = api.purchase({ pan, merchant: id });
     await somebodyWaits(gateway);
     const sent = at.host.messages().length;
-    await as('tollgate_operator', `UPDATE merchant SET terminals = '{TERM0001}' WHERE id = ${id}`);
+    await gateway.sqlAs('tollgate_operator', `UPDATE merchant SET terminals = '{TERM0001}' WHERE id = ${id}`);
     await lock.rollback();
     const { status, code } = await paying;
     expect([status, code]).toEqual([503, 'not_processed']);
@@ -242,13 +235,13 @@ describe('what an attacker writes with the login of operators', () => {
     const user = await addUser(database, OPERATOR, gateway.credentialKey, 'routed', { merchant: id });
     await setRoute(database, OPERATOR, id, { acquirer: 'simulator', card: 'visa' });
     const putBack = await restored('route', `merchant_id = ${id}`);
-    await as('tollgate_operator', `UPDATE route SET acquirer = 'other' WHERE merchant_id = ${id}`);
+    await gateway.sqlAs('tollgate_operator', `UPDATE route SET acquirer = 'other' WHERE merchant_id = ${id}`);
     expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(422);
     await told(`routes/${id}`, 'changed');
     expect(await problems()).toEqual({ [`routes/${id}`]: 'changed' });
     await putBack();
     expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
-    await as('tollgate_operator', `DELETE FROM route WHERE merchant_id = ${id}`);
+    await gateway.sqlAs('tollgate_operator', `DELETE FROM route WHERE merchant_id = ${id}`);
     expect(await problems()).toEqual({ [`routes/${id}`]: 'is gone' });
     await putBack();
   });
@@ -258,7 +251,10 @@ describe('what an attacker writes with the login of operators', () => {
   test('about a bank → nothing is lodged with it, and it is not set', async () => {
     await setDirectEntry(database, OPERATOR, 3, { ...REAL_BANK, simulated: true });
     const putBack = await restored('direct_entry', 'merchant_id = 3');
-    await as('tollgate_operator', `UPDATE direct_entry SET trace_account = '99999' WHERE merchant_id = 3`);
+    await gateway.sqlAs(
+      'tollgate_operator',
+      `UPDATE direct_entry SET trace_account = '99999' WHERE merchant_id = 3`,
+    );
     for (const words of [
       ['directdebit', 'export', '--merchant', '3', '--out', `${gateway.dataDir}/3.aba`],
       ['directdebit', 'show', '--merchant', '3'],
@@ -315,7 +311,7 @@ describe('rights that were taken away', () => {
     const putBack = await restored('gateway_user', `username = 'leaver'`);
     await revokeUser(database, OPERATOR, gateway.credentialKey, 'leaver');
     await expect(
-      as('tollgate_application', 'UPDATE gateway_user SET revoked_at = NULL'),
+      gateway.sqlAs('tollgate_application', 'UPDATE gateway_user SET revoked_at = NULL'),
     ).rejects.toMatchObject({
       code: '42501',
     });

@@ -4,12 +4,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { verifySeals } from '../../src/installation/seals.js';
 import { SealBroken } from '../../src/vault/keys/keys.js';
 import { expectEach } from '../../testkit/each-case.js';
-import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { LOGINS, type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { operatorOf } from '../../testkit/sealed-rows.js';
 
 const SOON = { timeout: 30_000 };
-const LOGINS = ['tollgate_application', 'tollgate_operator'];
 
 /** Prepares orders, as links with messages do. */
 const acquirer = Object.assign(new ScriptedAcquirer(), {
@@ -26,12 +25,6 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const as = (login: string, statement: string) =>
-  gateway.sql(`BEGIN; SET LOCAL ROLE ${login}; ${statement}; COMMIT`).catch(async (error: unknown) => {
-    await gateway.sql('ROLLBACK');
-    throw error;
-  });
-const asApplication = (statement: string) => as('tollgate_application', statement);
 /** Past every trigger, as no login can: what seals alone keep. */
 const pastTriggers = (statement: string) =>
   gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
@@ -113,7 +106,9 @@ test('either login takes a decision back, removes a transaction or changes what 
   ];
   for (const login of LOGINS)
     for (const statement of statements)
-      await expect(as(login, statement), `${login}: ${statement}`).rejects.toMatchObject({ code: '42501' });
+      await expect(gateway.sqlAs(login, statement), `${login}: ${statement}`).rejects.toMatchObject({
+        code: '42501',
+      });
   expect([await statusOf(paid), await statusOf(undone)]).toEqual(['approved', 'voided']);
 });
 
@@ -149,10 +144,13 @@ describe('the resolver', () => {
       async ([, change]) => {
         const audit = await inDoubt(() => gateway.api.purchase({ amount: 1_000 }));
         const before = asked();
-        await asApplication(`UPDATE transaction SET ${change} WHERE audit = ${audit};
+        await gateway.sqlAs(
+          'tollgate_application',
+          `UPDATE transaction SET ${change} WHERE audit = ${audit};
           INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, detail)
           VALUES (1, 1, 'gateway:resolver', 'transaction.reversal_begun', ${audit}, 'forged');
-          ${due(audit)}`);
+          ${due(audit)}`,
+        );
         await reported(audit);
         expect(asked()).toBe(before);
         expect(await statusOf(audit)).toBe('unknown');
@@ -181,7 +179,10 @@ describe('the resolver', () => {
         const audit = await inDoubt(() => gateway.api.refund(target, 100));
         const before = asked();
         const changed = what.includes('target') ? target : audit;
-        await as(login, `UPDATE transaction SET ${change} WHERE audit = ${changed}; ${due(audit)}`);
+        await gateway.sqlAs(
+          login,
+          `UPDATE transaction SET ${change} WHERE audit = ${changed}; ${due(audit)}`,
+        );
         await reported(audit);
         expect(asked()).toBe(before);
         expect(await problemsOf(changed)).not.toEqual([]);
@@ -217,7 +218,7 @@ describe('the resolver', () => {
       await gateway.sql(due(audit));
       await vi.waitUntil(async () => (await statusOf(audit)) === 'error', SOON);
       const before = asked();
-      await as(login, reversalOf(reference, 'other'));
+      await gateway.sqlAs(login, reversalOf(reference, 'other'));
       await reported(audit);
       expect(asked()).toBe(before);
     }
@@ -229,7 +230,7 @@ describe('the resolver', () => {
       const audit = await approved();
       const { reference } = acquirer.requests.at(-1) as { reference: string };
       const before = asked();
-      await as(login, reversalOf(reference, 'scripted'));
+      await gateway.sqlAs(login, reversalOf(reference, 'scripted'));
       await reported(audit);
       expect([asked(), await statusOf(audit)]).toEqual([before, 'approved']);
     }
@@ -244,7 +245,7 @@ describe('operations on a transaction', () => {
     for (const login of LOGINS) {
       const audit = await approved();
       await approved(gateway.api.refund(audit, 1_000));
-      await as(login, `UPDATE transaction SET refunded_cents = 0 WHERE audit = ${audit}`);
+      await gateway.sqlAs(login, `UPDATE transaction SET refunded_cents = 0 WHERE audit = ${audit}`);
       expect(await problemsOf(audit)).toEqual(['what was asked of it does not add up']);
       const before = asked();
       const { body } = await gateway.api.refund(audit, 1);
@@ -312,8 +313,11 @@ describe('operations on a transaction', () => {
     const audit = await approved(gateway.api.preauthorise({ merchant: 3, amount: 1_000 }));
     const completion = await approved(gateway.api.complete(audit, 1_000, { merchant: 3 }));
     await gateway.sql('GRANT SELECT ON saved TO tollgate_application');
-    await asApplication(`UPDATE transaction t SET acquirer = saved.acquirer, prepared = saved.prepared,
-      payment_details_sealed = saved.payment_details_sealed FROM saved WHERE audit = ${audit}`);
+    await gateway.sqlAs(
+      'tollgate_application',
+      `UPDATE transaction t SET acquirer = saved.acquirer, prepared = saved.prepared,
+      payment_details_sealed = saved.payment_details_sealed FROM saved WHERE audit = ${audit}`,
+    );
     let opened: unknown;
     acquirer.nextAnswers(async (order) => {
       opened = 'openCard' in order && (await order.openCard().catch((reason) => reason));
@@ -360,7 +364,10 @@ describe('operations on a transaction', () => {
 
   test('the gateway log and the metric tell of each', async () => {
     const audit = await approved();
-    await asApplication(`UPDATE transaction SET acquirer = 'other' WHERE audit = ${audit}`);
+    await gateway.sqlAs(
+      'tollgate_application',
+      `UPDATE transaction SET acquirer = 'other' WHERE audit = ${audit}`,
+    );
     expect((await gateway.api.lookUp(audit)).status).toBe(503);
     const line = gateway
       .logged()

@@ -1,7 +1,7 @@
 // Payments that somebody has changed in the database, where the acquirer wants the card number: what goes back to such a one is not sent.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { runHere } from '../../../testkit/command-here.js';
-import type { TestGateway } from '../../../testkit/gateway.js';
+import { LOGINS, type TestGateway } from '../../../testkit/gateway.js';
 import { approved, GatewayAtHost } from './gateway-at-host.js';
 
 let at: GatewayAtHost;
@@ -60,13 +60,16 @@ test('a purchase is given the sealed card of another payment and then refunded â
 
 // catches(target: what the acquirer knows it by is as it was sent)
 // catches(verification: operations as they were asked for)
-test.each(['tollgate_application', 'tollgate_operator'])(
+test.each(LOGINS)(
   'as %s, a refund is given the numbers of another one and then voided â†’ the host is not asked to void the other one',
   async (login) => {
     const [mine, theirs] = [await refunded(), await refunded()];
-    await gateway.sql(`BEGIN; SET LOCAL ROLE ${login};
-      UPDATE transaction t SET prepared = other.prepared FROM transaction other
-      WHERE t.audit = ${mine} AND other.audit = ${theirs}; COMMIT`);
+    await gateway.sqlAs(
+      login,
+      `UPDATE transaction t SET prepared = other.prepared FROM transaction other
+       WHERE t.audit = $1 AND other.audit = $2`,
+      [mine, theirs],
+    );
     expect(await verified()).toEqual([
       1,
       expect.stringMatching(new RegExp(`transaction ${mine} +is not as it was asked for`)),
