@@ -197,7 +197,7 @@ function makeClearing({ databases, ledger, vault, registration }: PipelineParts)
 
 /** An operator's request takes the same path as a client's, from arrival to answer. */
 function makeRunner(
-  { settings, log, watch, databases, registration, credentialKey }: PipelineParts,
+  { settings, watch, databases, registration, credentialKey, seals }: PipelineParts,
   creation: Creation,
 ): RequestRunner {
   const { searchFence } = registration;
@@ -221,8 +221,7 @@ function makeRunner(
         }
       },
     },
-    onAltered: ({ organisation, id: request }) =>
-      log.error({ organisation, request }, 'the seal of an operator request is broken: refused'),
+    onAltered: ({ id }) => seals.report(`request/${id}`, 'changed'),
     onError: (error) => watch.jobFailed('operator request', error),
   });
 }

@@ -16,10 +16,12 @@ import {
   signedIn,
   tokenFor,
 } from '../../../testkit/console.js';
-import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { LOGINS, type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { scrape } from '../../../testkit/scrape.js';
 import { type SignInDesk, signInDesk } from '../../../testkit/sign-in-desk.js';
 
 const KEY = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
+const SOON = { timeout: 30_000, interval: 50 };
 const LIVE = { name: 'bank', address: '127.0.0.1:1' };
 
 let gateway: TestGateway;
@@ -260,6 +262,30 @@ describe('a task that needs a second person', () => {
     expect(await as('ada').refusal(line)).toMatch(/somebody has changed it in the database/);
     expect(await lastOf('seal.broken')).toEqual([{ actor: 'operator:ada', detail: `request ${request}` }]);
     await gateway.sql(`UPDATE task_request SET state = 'refused' WHERE id = $1`, [request]);
+  });
+
+  test('a refund that waits is called approved, or in need of nobody, by either login → not done; the log, the metric and doctor tell', async () => {
+    const broken = async () =>
+      (await scrape(gateway.operatorsUrl)).sum('tollgate_broken_seals_total', { of: 'row' }) ?? 0;
+    for (const login of LOGINS) {
+      const target = await purchase();
+      const { request } = await refund(ada, target);
+      const before = await broken();
+      const change =
+        login === 'tollgate_operator'
+          ? `state = 'approved', decided_by = 'operator:bert', decided_at = now()`
+          : `state = 'ready'`;
+      await gateway.sqlAs(login, `UPDATE operator_request SET ${change} WHERE id = $1`, [request]);
+      await expect
+        .poll(() => gateway.sql('SELECT state, failure FROM operator_request WHERE id = $1', [request]), SOON)
+        .toEqual([{ state: 'failed', failure: 'request_altered' }]);
+      expect(gateway.logged()).toContain(`"subject":"request/${request}","problem":"changed"`);
+      expect(await broken()).toBe(before + 1);
+      expect((await gateway.api.lookUp(target)).body.kvps['GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT']).toBe(
+        '9000',
+      );
+    }
+    await expect.poll(() => doctorOn('seals'), SOON).toMatchObject({ result: 'failed' });
   });
 
   // catches(second person: an approval ends with whoever gave it)
