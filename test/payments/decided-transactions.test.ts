@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { verifySeals } from '../../src/installation/seals.js';
 import { SealBroken } from '../../src/vault/keys/keys.js';
+import { runHere } from '../../testkit/command-here.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { LOGINS, type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { scrape } from '../../testkit/scrape.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { operatorOf } from '../../testkit/sealed-rows.js';
 
@@ -19,7 +21,11 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({
     acquirers: [acquirer, other],
-    settings: { RESOLVER_FIRST_PAUSE_MS: '3600000', RESOLVER_LONGEST_PAUSE_MS: '3600000' },
+    settings: {
+      RESOLVER_INTERVAL_MS: '100',
+      RESOLVER_FIRST_PAUSE_MS: '3600000',
+      RESOLVER_LONGEST_PAUSE_MS: '3600000',
+    },
   });
   await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
 });
@@ -109,6 +115,10 @@ test('either login takes a decision back, removes a transaction or changes what 
       await expect(gateway.sqlAs(login, statement), `${login}: ${statement}`).rejects.toMatchObject({
         code: '42501',
       });
+  for (const change of [`acquirer = 'other'`, 'reversing = true'])
+    await expect(
+      gateway.sqlAs('tollgate_operator', `UPDATE transaction SET ${change}`),
+    ).rejects.toMatchObject({ code: '42501' });
   expect([await statusOf(paid), await statusOf(undone)]).toEqual(['approved', 'voided']);
 });
 
@@ -133,19 +143,26 @@ describe('the resolver', () => {
   // catches(reversal: an entry of the journal without a MAC begins none)
   test('a payment in doubt gets another link or message, or is called reversing → neither link is asked, and it is reported', async () => {
     await expectEach(
-      Object.entries({
-        'another link': `acquirer = 'other'`,
-        'another message': `prepared = '{"by": "scripted", "stan": 7}'`,
-        'no message': 'prepared = NULL',
-        'another card': `payment_details_sealed = (SELECT payment_details_sealed FROM transaction o WHERE o.audit = 1)`,
-        'a reversal': 'reversing = true',
-        'a seal of its outcome': `outcome_seal = '\\x00'`,
-      }),
-      async ([, change]) => {
+      [
+        // The operating login may change neither.
+        ['another link', 'tollgate_application', `acquirer = 'other'`],
+        ['a reversal', 'tollgate_application', 'reversing = true'],
+        ['no message', 'tollgate_application', 'prepared = NULL'],
+        ...LOGINS.flatMap((login) => [
+          ['another message', login, `prepared = '{"by": "scripted", "stan": 7}'`] as const,
+          [
+            'another card',
+            login,
+            `payment_details_sealed = (SELECT payment_details_sealed FROM transaction o WHERE o.audit = 1)`,
+          ] as const,
+          ['a seal of its outcome', login, `outcome_seal = '\\x00'`] as const,
+        ]),
+      ] as const,
+      async ([, login, change]) => {
         const audit = await inDoubt(() => gateway.api.purchase({ amount: 1_000 }));
         const before = asked();
         await gateway.sqlAs(
-          'tollgate_application',
+          login,
           `UPDATE transaction SET ${change} WHERE audit = ${audit};
           INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, detail)
           VALUES (1, 1, 'gateway:resolver', 'transaction.reversal_begun', ${audit}, 'forged');
@@ -362,21 +379,34 @@ describe('operations on a transaction', () => {
     );
   });
 
-  test('the gateway log and the metric tell of each', async () => {
-    const audit = await approved();
-    await gateway.sqlAs(
-      'tollgate_application',
-      `UPDATE transaction SET acquirer = 'other' WHERE audit = ${audit}`,
-    );
-    expect((await gateway.api.lookUp(audit)).status).toBe(503);
-    const line = gateway
-      .logged()
-      .split('\n')
-      .find((each) => each.includes(`"row":${audit},`));
-    expect(JSON.parse(line ?? '{}')).toMatchObject({
-      level: 50,
-      msg: 'a seal does not open',
-      table: 'transaction',
-    });
+  test('the log, the metric, keys verify and doctor tell, whichever login it was', async () => {
+    const environment = { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir };
+    const broken = async () =>
+      (await scrape(gateway.operatorsUrl)).sum('tollgate_broken_seals_total', { of: 'vault' }) ?? 0;
+    for (const [login, change] of [
+      ['tollgate_application', `acquirer = 'other'`],
+      ['tollgate_operator', `response_code = '08'`],
+    ] as const) {
+      const audit = await approved();
+      await gateway.sqlAs(login, `UPDATE transaction SET ${change} WHERE audit = ${audit}`);
+      const before = await broken();
+      expect((await gateway.api.lookUp(audit)).status).toBe(503);
+      expect(await broken()).toBe(before + 1);
+      const line = gateway
+        .logged()
+        .split('\n')
+        .find((each) => each.includes(`"row":${audit},`));
+      expect(JSON.parse(line ?? '{}')).toMatchObject({
+        level: 50,
+        msg: 'a seal does not open',
+        table: 'transaction',
+      });
+      await reported(audit);
+      const { code, stdout } = await runHere(['keys', 'verify'], environment);
+      const told = new RegExp(`transaction ${audit} +its outcome is not as it was decided`);
+      expect([code, stdout]).toEqual([1, expect.stringMatching(told)]);
+    }
+    const { code, stdout } = await runHere(['doctor'], environment);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/failed +seals +\d+ reports of broken seals/)]);
   });
 });
