@@ -57,7 +57,7 @@ CREATE TABLE operator_session (
   seen_at timestamptz NOT NULL DEFAULT now(),
   -- When they last proved who they are.
   proved_at timestamptz NOT NULL DEFAULT now(),
-  -- An HMAC of the tag, the operator, the stage, the method and the end.
+  -- An HMAC of the tag, the operator, the stage, the method and all its times but the beginning.
   seal bytea NOT NULL
 );
 CREATE INDEX operator_session_by_operator ON operator_session (operator);

@@ -3,8 +3,10 @@ import { journal } from '../src/journal/journal.js';
 import {
   journalledOperator,
   type OperatorRow,
+  type SealedSession,
   type SessionStage,
   sealOfOperator,
+  sealOfSession,
 } from '../src/operators/operator.js';
 import { addOperator, hasOperators } from '../src/operators/operators.js';
 import { LIST_OPERATORS } from '../src/operators/operators.sql.js';
@@ -119,6 +121,35 @@ export async function tokenFor(
   return operatorToken(database, gateway.credentialKey, operator).finally(() => database.close());
 }
 
+/** As if an operator had proved who they are, or done anything, so long ago. */
+export async function sessionsWere(
+  { databaseUrl, credentialKey }: Pick<TestGateway, 'databaseUrl' | 'credentialKey'>,
+  operator: string,
+  { provedMinutesAgo, seenMinutesAgo }: { provedMinutesAgo?: number; seenMinutesAgo?: number },
+): Promise<void> {
+  const database = new Database(databaseUrl, { maxConnections: 1 });
+  try {
+    const { rows } = await database.query<SealedSession>(
+      {
+        name: '',
+        text: `UPDATE operator_session SET seen_at = date_trunc('milliseconds', coalesce(now() - $2 * interval '1 minute', seen_at)),
+          proved_at = date_trunc('milliseconds', coalesce(now() - $3 * interval '1 minute', proved_at))
+        WHERE operator = $1 RETURNING tag, operator, stage, method, round(extract(epoch FROM ends_at) * 1000)::float8 AS "endsMs",
+          round(extract(epoch FROM seen_at) * 1000)::float8 AS "seenMs",
+          round(extract(epoch FROM proved_at) * 1000)::float8 AS "provedMs"`,
+      },
+      [operator, seenMinutesAgo ?? null, provedMinutesAgo ?? null],
+    );
+    for (const session of rows)
+      await database.query({ name: '', text: 'UPDATE operator_session SET seal = $2 WHERE tag = $1' }, [
+        session.tag,
+        sealOfSession(credentialKey, session),
+      ]);
+  } finally {
+    await database.close();
+  }
+}
+
 /** A new operator who is signed in, as after a sign-in by passkey a moment ago. */
 export async function signedIn(
   gateway: Pick<TestGateway, 'databaseUrl' | 'settings' | 'credentialKey' | 'operatorsUrl'>,
@@ -152,8 +183,7 @@ export async function signedIn(
       ...(lastsMs !== undefined && { lastsMs }),
     });
     // On a slow machine a test file takes longer than the five minutes of a fresh proof.
-    const text = `UPDATE operator_session SET proved_at = now() + interval '1 day' WHERE operator = $1`;
-    await database.query({ name: '', text }, [name]);
+    await sessionsWere(gateway, name, { provedMinutesAgo: -1_440 });
     return consoleClient(gateway.operatorsUrl, `${COOKIE_NAME}=${token}`, name);
   } finally {
     await database.close();

@@ -96,5 +96,6 @@ export const CLEAR_DUE: Statement = {
 export const PUT_OFF_ITEMS: Statement = {
   name: 'put-off-items',
   text: `
-    UPDATE directdebit_item SET next_at = next_at + interval '1 hour' WHERE organisation_id = $1 AND audit = ANY ($2::integer[])`,
+    UPDATE directdebit_item SET next_at = to_timestamp($3::float8 / 1000) + interval '1 hour'
+    WHERE organisation_id = $1 AND audit = ANY ($2::integer[]) AND next_at IS NOT NULL`,
 };

@@ -8,6 +8,7 @@ import { DayFigures } from '../figures/day-figures.js';
 import { ReadBuffer } from '../http/read-buffer.js';
 import type { ChainKey } from '../journal/blocks.js';
 import { JournalChain } from '../journal/chain.js';
+import type { SealWatch } from '../journal/seal-watch.js';
 import { CardDestruction } from '../payments/cards/card-destruction.js';
 import type { Resolver } from '../payments/doubt/resolver.js';
 import { Sweep } from '../payments/doubt/sweep.js';
@@ -58,6 +59,7 @@ export interface BackgroundParts {
   readonly requests: RequestRunner;
   readonly vault: Pick<Vault, 'keys' | 'provider'>;
   readonly chainKey: ChainKey;
+  readonly seals: Pick<SealWatch, 'foreign'>;
 }
 
 export class Background {
@@ -132,7 +134,10 @@ export class Background {
       { pausesFirst: true },
     );
     const chain = new JournalChain(databases.background, parts.chainKey, {
-      onForeign: (ids) => log.error({ entries: ids }, 'journal entries were not written by the gateway'),
+      onForeign: (ids) => {
+        parts.seals.foreign(ids.length);
+        log.error({ entries: ids }, 'journal entries were not written by the gateway');
+      },
       onCut: ({ number, failover }) =>
         log.error({ block: number, failover }, 'the journal chain does not continue from its last block'),
     });

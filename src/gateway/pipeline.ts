@@ -12,6 +12,7 @@ import {
 } from '../directdebit/intake.sql.js';
 import { rotation } from '../installation/keys.js';
 import type { ChainKey } from '../journal/blocks.js';
+import type { SealWatch } from '../journal/seal-watch.js';
 import { Routes } from '../organisations/routing/routes.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { LateAnswers } from '../payments/doubt/late-answers.js';
@@ -50,6 +51,7 @@ export interface PipelineParts {
   readonly clocks: ClockWatch;
   readonly ledger: SimulatorLedger;
   readonly chainKey: ChainKey;
+  readonly seals: SealWatch;
   readonly credentialKey: CredentialKey;
 }
 
@@ -195,7 +197,7 @@ function makeClearing({ databases, ledger, vault, registration }: PipelineParts)
 
 /** An operator's request takes the same path as a client's, from arrival to answer. */
 function makeRunner(
-  { settings, log, watch, databases, registration, credentialKey }: PipelineParts,
+  { settings, watch, databases, registration, credentialKey, seals }: PipelineParts,
   creation: Creation,
 ): RequestRunner {
   const { searchFence } = registration;
@@ -219,8 +221,7 @@ function makeRunner(
         }
       },
     },
-    onAltered: ({ organisation, id: request }) =>
-      log.error({ organisation, request }, 'the seal of an operator request is broken: refused'),
+    onAltered: ({ id }) => seals.report(`request/${id}`, 'changed'),
     onError: (error) => watch.jobFailed('operator request', error),
   });
 }

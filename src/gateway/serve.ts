@@ -196,7 +196,7 @@ async function serveConsole(
     log,
     figures: () => gateway.figures(),
   });
-  if (opened !== undefined) operators?.serve(opened.site);
+  if (opened !== undefined) operators?.serve(opened.site, opened.figures);
   return opened;
 }
 

@@ -50,6 +50,11 @@ export async function fitNow(database: Queryable, row: ReadRow): Promise<Fit> {
   return fit;
 }
 
+/** For rows with a seal of their own, where it is wrong. */
+export async function reportMisfit(database: Queryable, subject: string, misfit: Misfit): Promise<void> {
+  (await signerOf(database))?.watch?.report(subject, misfit);
+}
+
 /** The same for a row that was read without its seal. */
 export async function isAsSealed(database: Queryable, row: SealedRow): Promise<boolean> {
   const newest = await newestOf(database, row.subject);

@@ -1,7 +1,7 @@
 // An operator as its row has it, and as it was sealed, under the key that users are sealed under: the console lets nobody in who is not
 // as it was sealed. Each change is sealed anew, and journalled with it.
 import { type JournalAction, journal } from '../journal/journal.js';
-import { checkSeal, fitNow, type SealedRow } from '../journal/seals.js';
+import { checkSeal, fitNow, reportMisfit, type SealedRow } from '../journal/seals.js';
 import { type CredentialKey, hex, sameBytes } from '../organisations/users/credentials.js';
 import type { Queryable } from '../postgres/database.js';
 import type { OperatorRole } from '../tasks/task.js';
@@ -70,6 +70,9 @@ export interface SealedSession {
   readonly stage: SessionStage;
   readonly method: SignInMethod;
   readonly endsMs: number;
+  /** When its operator last did something, and last proved who they are. */
+  readonly seenMs: number;
+  readonly provedMs: number;
 }
 
 /**
@@ -100,8 +103,9 @@ export function isSealedOperator(key: CredentialKey, operator: SealedOperator, s
 }
 
 export function sealOfSession(key: CredentialKey, session: SealedSession): Buffer {
-  const { tag, operator, stage, method, endsMs } = session;
-  return key.macOf(['tollgate session', hex(tag), operator, stage, method, endsMs]);
+  const { tag, operator, stage, method, endsMs, seenMs, provedMs } = session;
+  // guard(sessions: sealed with their last proof and their last use): endsMs, seenMs, provedMs] ⇒ endsMs]
+  return key.macOf(['tollgate session', hex(tag), operator, stage, method, endsMs, seenMs, provedMs]);
 }
 
 export function isSealedSession(key: CredentialKey, session: SealedSession, seal: Buffer): boolean {
@@ -157,7 +161,10 @@ export async function isAsSealedLast(
   key: CredentialKey,
   row: OperatorRow,
 ): Promise<boolean> {
-  if (!isSealedOperator(key, row, row.seal)) return false;
+  if (!isSealedOperator(key, row, row.seal)) {
+    await reportMisfit(database, journalledOperator(row).subject, 'changed');
+    return false;
+  }
   const fit = await fitNow(database, { ...journalledOperator(row), newest: row.newest });
   // guard(operators: nobody whose earlier row was put back): fit.kind === 'fits' ⇒ fit.version >= 0
   return fit.kind === 'fits';

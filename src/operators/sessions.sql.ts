@@ -12,8 +12,9 @@ export const NOW_MS: Statement = {
 export const OPEN_SESSION: Statement = {
   name: '',
   text: `
-    INSERT INTO operator_session (tag, operator, stage, method, address, agent, ends_at, seal)
-    VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8)`,
+    INSERT INTO operator_session (tag, operator, stage, method, address, agent, ends_at, seen_at, proved_at, seal)
+    VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000),
+      to_timestamp($8::float8 / 1000), to_timestamp($9::float8 / 1000), $10)`,
 };
 
 export const FORGET_SESSIONS: Statement = {
@@ -27,20 +28,21 @@ export const FIND_SESSION: Statement = {
   text: `
     SELECT session.id, session.tag, session.operator, session.stage, session.method, session.seal AS "sessionSeal",
       round(extract(epoch FROM session.ends_at) * 1000)::float8 AS "endsMs",
+      round(extract(epoch FROM session.seen_at) * 1000)::float8 AS "seenMs",
+      round(extract(epoch FROM session.proved_at) * 1000)::float8 AS "provedMs",
       session.seen_at < now() - interval '1 minute' AS "notSeenLately",
       session.proved_at > now() - interval '5 minutes' AS "provedLately", whose.*
     FROM operator_session AS session, LATERAL (SELECT ${OPERATOR} FROM operator WHERE name = session.operator) AS whose
     WHERE session.tag = $1 AND ${GOES_ON}`,
 };
 
-export const SEE_SESSION: Statement = {
+/** Only where its seal is still this one ($5), if one is given. */
+export const RESEAL_SESSION: Statement = {
   name: '',
-  text: `UPDATE operator_session SET seen_at = now() WHERE tag = $1`,
-};
-
-export const PROVE_SESSION: Statement = {
-  name: '',
-  text: `UPDATE operator_session SET proved_at = now(), seen_at = now() WHERE tag = $1`,
+  text: `
+    UPDATE operator_session
+    SET seen_at = to_timestamp($2::float8 / 1000), proved_at = to_timestamp($3::float8 / 1000), seal = $4
+    WHERE tag = $1 AND ($5::bytea IS NULL OR seal = $5)`,
 };
 
 export const END_SESSION: Statement = {

@@ -2,6 +2,7 @@
 // so that a session ends in every process at the same time, and outlives each.
 import { randomBytes } from 'node:crypto';
 import { journal } from '../journal/journal.js';
+import { reportMisfit } from '../journal/seals.js';
 import { type CredentialKey, sameBytes } from '../organisations/users/credentials.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
@@ -10,6 +11,7 @@ import {
   isSealedSession,
   type OperatorRow,
   type SealedOperator,
+  type SealedSession,
   type SessionStage,
   type SignInMethod,
   sealOfSession,
@@ -23,8 +25,7 @@ import {
   LIST_SESSIONS,
   NOW_MS,
   OPEN_SESSION,
-  PROVE_SESSION,
-  SEE_SESSION,
+  RESEAL_SESSION,
 } from './sessions.sql.js';
 
 const SESSION_MS = 12 * 3_600_000;
@@ -57,6 +58,8 @@ export interface Session {
   readonly stage: SessionStage;
   readonly method: SignInMethod;
   readonly endsMs: number;
+  readonly provedMs: number;
+  readonly seal: Buffer;
   /** Whether it has been in use within the last minute. */
   readonly seenLately: boolean;
   /** Whether its operator proved within the last five minutes who they are. */
@@ -85,11 +88,12 @@ export async function openSession(
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tag = key.tagOfToken('session', token);
-  const endsMs = (await databaseTime(database)) + (lastsMs ?? LASTS[stage]);
-  const seal = sealOfSession(key, { tag, operator, stage, method, endsMs });
+  const nowMs = await databaseTime(database);
+  const times = { endsMs: nowMs + (lastsMs ?? LASTS[stage]), seenMs: nowMs, provedMs: nowMs };
+  const seal = sealOfSession(key, { tag, operator, stage, method, ...times });
   await database.query(FORGET_SESSIONS);
-  const values = [tag, operator, stage, method, address, agent.slice(0, LONGEST_AGENT), endsMs, seal];
-  await database.query(OPEN_SESSION, values);
+  const values = [tag, operator, stage, method, address, agent.slice(0, LONGEST_AGENT)];
+  await database.query(OPEN_SESSION, [...values, times.endsMs, times.seenMs, times.provedMs, seal]);
   return token;
 }
 
@@ -106,6 +110,8 @@ type SessionRow = OperatorRow & {
   readonly method: SignInMethod;
   readonly sessionSeal: Buffer;
   readonly endsMs: number;
+  readonly seenMs: number;
+  readonly provedMs: number;
   readonly notSeenLately: boolean;
   readonly provedLately: boolean;
 };
@@ -130,10 +136,14 @@ export async function findSessionByTag(
   const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession, idleMs]);
   const [row] = rows;
   if (row === undefined || row.removed) return undefined;
-  if (!isSealedSession(key, row, row.sessionSeal) || !(await isAsSealedLast(database, key, row)))
+  if (!isSealedSession(key, row, row.sessionSeal)) {
+    await reportMisfit(database, `a session of operator/${row.operator}`, 'changed');
     return undefined;
-  const { tag, stage, method, endsMs, notSeenLately, provedLately } = row;
-  return { tag, stage, method, endsMs, seenLately: !notSeenLately, provedLately, operator: row };
+  }
+  if (!(await isAsSealedLast(database, key, row))) return undefined;
+  const { tag, stage, method, endsMs, provedMs, sessionSeal: seal, notSeenLately, provedLately } = row;
+  const seenLately = !notSeenLately;
+  return { tag, stage, method, endsMs, provedMs, seal, seenLately, provedLately, operator: row };
 }
 
 /** What the console gives to somebody who has just proved who they are, once: it shows who runs commands, and ends with their sessions. */
@@ -173,21 +183,36 @@ export async function operatorWithToken(
   return session.operator;
 }
 
-/** That its operator is there. */
-export async function seeSession(database: Queryable, { tag }: Session): Promise<void> {
-  await database.query(SEE_SESSION, [tag]);
+/** That its operator is there. Another request may have said so a moment before, or proved who they are. */
+export async function seeSession(database: Queryable, key: CredentialKey, session: Session): Promise<void> {
+  const seenMs = await databaseTime(database);
+  await reseal(database, key, session, { seenMs, provedMs: session.provedMs }, session.seal);
+}
+
+async function reseal(
+  database: Queryable,
+  key: CredentialKey,
+  { tag, operator, stage, method, endsMs }: Session,
+  { seenMs, provedMs }: Pick<SealedSession, 'seenMs' | 'provedMs'>,
+  before: Buffer | null,
+): Promise<void> {
+  const sealed = { tag, operator: operator.name, stage, method, endsMs, seenMs, provedMs };
+  await database.query(RESEAL_SESSION, [tag, seenMs, provedMs, sealOfSession(key, sealed), before]);
 }
 
 /** That its operator has proved again who they are. */
 export async function proveSession(
   database: Queryable,
+  key: CredentialKey,
   actor: string,
-  { tag, operator }: Session,
+  session: Session,
   method: SignInMethod,
 ): Promise<void> {
   await database.transaction(async (connection) => {
-    await connection.query(PROVE_SESSION, [tag]);
-    await journal(connection, { actor, action: 'operator.proved', detail: `${operator.name}: ${method}` });
+    const nowMs = await databaseTime(connection);
+    await reseal(connection, key, session, { seenMs: nowMs, provedMs: nowMs }, null);
+    const detail = `${session.operator.name}: ${method}`;
+    await journal(connection, { actor, action: 'operator.proved', detail });
   });
 }
 

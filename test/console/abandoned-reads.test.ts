@@ -49,10 +49,11 @@ function abandoned(method: string, path: string): AbortController {
 
 // catches(console: a read ends with its asker)
 test.each([
+  // Not a table that is read to find the session.
+  ['GET', '/merchants', 'merchant'],
   ['POST', '/journal/verify', 'journal_block'],
   ['GET', '/transactions', 'transaction'],
 ])('%s %s, the browser goes → the running statement is cancelled', async (method, path, table) => {
-  // Read by nothing else that the request does.
   const letGo = await lockTable(table);
   const leaving = abandoned(method, path);
   await expect.poll(waiting).toBe(1);
@@ -60,6 +61,16 @@ test.each([
   await expect.poll(waiting, { timeout: 25_000 }).toBe(0);
   await letGo();
   expect((await viewer.get('/session')).status).toBe(200);
+});
+
+test('200 checks of the journal, abandoned at once → one statement at a time, and none afterwards', async () => {
+  const letGo = await lockTable('journal_block');
+  const leaving = Array.from({ length: 200 }, () => abandoned('POST', '/journal/verify'));
+  await expect.poll(waiting).toBe(1);
+  for (const each of leaving) each.abort();
+  await expect.poll(waiting).toBe(0);
+  await letGo();
+  expect((await gateway.api.purchase()).status).toBe(201);
 });
 
 // catches(console: an operator reads little at a time)

@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { removeOperator, setOperator } from '../../src/operators/operators.js';
 import type { Database } from '../../src/postgres/database.js';
 import { operatorsDatabase } from '../../testkit/cast.js';
-import { COOKIE_NAME, consoleClient, signedIn } from '../../testkit/console.js';
+import { COOKIE_NAME, consoleClient, sessionsWere, signedIn } from '../../testkit/console.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { scrape } from '../../testkit/scrape.js';
 
 let gateway: TestGateway;
 let database: Database;
@@ -78,11 +80,7 @@ describe('a session ends', () => {
 
   test('a quarter of an hour after its last request', async () => {
     const operator = await signedIn(gateway);
-    const leftAlone = (minutes: number) =>
-      gateway.sql(
-        `UPDATE operator_session SET seen_at = now() - $2 * interval '1 minute' WHERE operator = $1`,
-        [operator.name, minutes],
-      );
+    const leftAlone = (seenMinutesAgo: number) => sessionsWere(gateway, operator.name, { seenMinutesAgo });
     await leftAlone(14);
     // What the page asks by itself keeps nobody signed in; what somebody does, does.
     expect((await operator.get('/session', { 'tollgate-background': '1' })).status).toBe(200);
@@ -98,15 +96,41 @@ describe('a session ends', () => {
     expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
   });
 
-  test('at its maximum age, however busy it is; a row that was changed is not a session', async () => {
+  test('at its maximum age, however busy it is', async () => {
     const ended = await signedIn(gateway, { lastsMs: -1 });
     expect(await ended.get('/session')).toMatchObject(NOT_SIGNED_IN);
-    const operator = await signedIn(gateway);
-    await gateway.sql(
-      `UPDATE operator_session SET ends_at = ends_at + interval '1 day' WHERE operator = $1`,
-      [operator.name],
+  });
+
+  // catches(sessions: sealed with their last proof and their last use)
+  test('by a change of its row in the database: no more time, no fresh proof, and the log and the metric tell', async () => {
+    const first = await signedIn(gateway);
+    const broken = async () =>
+      (await scrape(gateway.operatorsUrl)).sum('tollgate_broken_seals_total', { of: 'row' }) ?? 0;
+    await expectEach(
+      [
+        [`ends_at = ends_at + interval '1 day'`, {}],
+        ['proved_at = now()', { provedMinutesAgo: 60 }],
+        ['seen_at = now()', { seenMinutesAgo: 60 }],
+        [`operator = '${first.name}'`, {}],
+        [`method = 'provider'`, {}],
+      ] as const,
+      async ([change, before]) => {
+        const operator = await signedIn(gateway, { role: 'viewer' });
+        await sessionsWere(gateway, operator.name, before);
+        const attack = `UPDATE operator_session SET ${change} WHERE operator = '${operator.name}'`;
+        await expect(gateway.sqlAs('tollgate_application', attack)).rejects.toMatchObject({
+          code: '42501',
+        });
+        await gateway.sqlAs('tollgate_operator', attack);
+        const count = await broken();
+        expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
+        expect(await broken()).toBe(count + 1);
+        const whose = change.startsWith('operator') ? first.name : operator.name;
+        expect(gateway.logged()).toContain(
+          `"subject":"a session of operator/${whose}","problem":"changed","msg":"a row is not as it was sealed: not used"`,
+        );
+      },
     );
-    expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
   });
 
   test('all at once, or one by one; another operator’s session → 404', async () => {
@@ -133,8 +157,7 @@ test('a shorter time without activity, by the settings → ends earlier; the lis
   const strict = await testGateway({ shareWith: gateway, settings: { CONSOLE_IDLE_MINUTES: '5' } });
   const operator = await signedIn(gateway);
   const there = consoleClient(strict.operatorsUrl, operator.cookie);
-  const left = `UPDATE operator_session SET seen_at = now() - interval '6 minutes' WHERE operator = $1`;
-  await gateway.sql(left, [operator.name]);
+  await sessionsWere(gateway, operator.name, { seenMinutesAgo: 6 });
   expect(await there.get('/session')).toMatchObject(NOT_SIGNED_IN);
   expect((await operator.get('/session')).status).toBe(200);
 });

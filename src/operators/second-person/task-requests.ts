@@ -297,7 +297,7 @@ export async function needIndependence(
     });
 }
 
-/** In a transaction of its own. The journal has who tried to approve what they may not. */
+/** In a transaction of its own. The journal has who tried to approve what they may not, or what somebody has changed in the database. */
 export async function independently<Result>(
   database: Queryable,
   actor: string,
@@ -309,6 +309,8 @@ export async function independently<Result>(
   } catch (error) {
     if (error instanceof Refusal && NOT_SECOND.includes(error.code))
       await journal(database, { actor, action: 'operator.refused', detail: `${task}: ${error.message}` });
+    if (error instanceof Refusal && error.code === 'request_altered')
+      await journal(database, { actor, action: 'seal.broken', detail: task });
     throw error;
   }
 }

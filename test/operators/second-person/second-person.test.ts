@@ -1,6 +1,5 @@
 // The second person: what one person cannot do alone, under whatever names, on the command line as on the console.
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RequestRow, requestUnder, sealOf } from '../../../src/payments/requests/operator-request.js';
 import type { Database } from '../../../src/postgres/database.js';
@@ -17,10 +16,12 @@ import {
   signedIn,
   tokenFor,
 } from '../../../testkit/console.js';
-import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { LOGINS, type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { scrape } from '../../../testkit/scrape.js';
 import { type SignInDesk, signInDesk } from '../../../testkit/sign-in-desk.js';
 
 const KEY = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
+const SOON = { timeout: 30_000, interval: 50 };
 const LIVE = { name: 'bank', address: '127.0.0.1:1' };
 
 let gateway: TestGateway;
@@ -44,12 +45,6 @@ const within = async <Result>(work: (database: Database) => Promise<Result>): Pr
 const doctorOn = async (wanted: string): Promise<Json> => {
   const { stdout } = await runHere(['doctor', '--json'], environment);
   return JSON.parse(stdout).findings.find(({ check }: { check: string }) => check === wanted);
-};
-/** With the rights of one of the logins. */
-const asLogin = async (role: string, text: string, values: unknown[] = []): Promise<void> => {
-  const client = new pg.Client({ connectionString: gateway.databaseUrl, options: `-c role=${role}` });
-  await client.connect();
-  await client.query(text, values).finally(() => client.end());
 };
 const lastOf = (action: string): Promise<Json[]> =>
   gateway.sql<Json>(`SELECT actor, detail FROM journal WHERE action = $1 ORDER BY id DESC LIMIT 1`, [action]);
@@ -132,7 +127,7 @@ describe('four eyes that are one pair', () => {
   test('who added them is taken away in the database → the operator can do nothing any more', async () => {
     await ada.post('/operators', { name: 'finn', role: 'operator' });
     const token = await tokenFor(gateway, 'finn');
-    await asLogin('tollgate_operator', `UPDATE operator SET history = '[]' WHERE name = 'finn'`);
+    await gateway.sqlAs('tollgate_operator', `UPDATE operator SET history = '[]' WHERE name = 'finn'`);
     expect(await byToken(token).refusal('approval list')).toMatch(
       /^the token of the command line is not right/,
     );
@@ -259,7 +254,7 @@ describe('a task that needs a second person', () => {
   test('made up or approved in the database → refused, and the journal has the broken seal', async () => {
     const line = `merchant set ${live} --no-acquirer`;
     const request = requestIn(await as('ada').refusal(line));
-    await asLogin(
+    await gateway.sqlAs(
       'tollgate_operator',
       `UPDATE task_request SET state = 'approved', decided_by = 'operator:bert', decided_at = now() WHERE id = $1`,
       [request],
@@ -267,6 +262,30 @@ describe('a task that needs a second person', () => {
     expect(await as('ada').refusal(line)).toMatch(/somebody has changed it in the database/);
     expect(await lastOf('seal.broken')).toEqual([{ actor: 'operator:ada', detail: `request ${request}` }]);
     await gateway.sql(`UPDATE task_request SET state = 'refused' WHERE id = $1`, [request]);
+  });
+
+  test('a refund that waits is called approved, or in need of nobody, by either login → not done; the log, the metric and doctor tell', async () => {
+    const broken = async () =>
+      (await scrape(gateway.operatorsUrl)).sum('tollgate_broken_seals_total', { of: 'row' }) ?? 0;
+    for (const login of LOGINS) {
+      const target = await purchase();
+      const { request } = await refund(ada, target);
+      const before = await broken();
+      const change =
+        login === 'tollgate_operator'
+          ? `state = 'approved', decided_by = 'operator:bert', decided_at = now()`
+          : `state = 'ready'`;
+      await gateway.sqlAs(login, `UPDATE operator_request SET ${change} WHERE id = $1`, [request]);
+      await expect
+        .poll(() => gateway.sql('SELECT state, failure FROM operator_request WHERE id = $1', [request]), SOON)
+        .toEqual([{ state: 'failed', failure: 'request_altered' }]);
+      expect(gateway.logged()).toContain(`"subject":"request/${request}","problem":"changed"`);
+      expect(await broken()).toBe(before + 1);
+      expect((await gateway.api.lookUp(target)).body.kvps['GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT']).toBe(
+        '9000',
+      );
+    }
+    await expect.poll(() => doctorOn('seals'), SOON).toMatchObject({ result: 'failed' });
   });
 
   // catches(second person: an approval ends with whoever gave it)
@@ -293,7 +312,7 @@ describe('the rules', () => {
   test('the earlier, laxer row is put back as it was sealed → everything needs a second person', async () => {
     const [before] = await gateway.sql<Json>('SELECT * FROM approval_rules');
     await as('ada').json('approval require --above AUD=1000');
-    await asLogin('tollgate_operator', 'UPDATE approval_rules SET above = $1', [
+    await gateway.sqlAs('tollgate_operator', 'UPDATE approval_rules SET above = $1', [
       JSON.stringify(before?.above),
     ]);
     expect(await as('ada').text('approval rules')).toMatch(/^The rules were changed in the database/);
@@ -323,17 +342,19 @@ describe('the rules', () => {
 // catches(roles: nobody takes the rules of approvals away)
 test('the login that serves → can neither see nor change any of it; the operating login → cannot take it away', async () => {
   for (const table of ['task_request', 'approval_rules']) {
-    await expect(asLogin('tollgate_application', `SELECT FROM ${table}`)).rejects.toThrow(
+    await expect(gateway.sqlAs('tollgate_application', `SELECT FROM ${table}`)).rejects.toThrow(
       'permission denied',
     );
-    await expect(asLogin('tollgate_operator', `DELETE FROM ${table}`)).rejects.toThrow('permission denied');
+    await expect(gateway.sqlAs('tollgate_operator', `DELETE FROM ${table}`)).rejects.toThrow(
+      'permission denied',
+    );
   }
   for (const change of [
     `UPDATE operator SET history = '[]'`,
     `UPDATE operator_request SET alone_from = now()`,
     `INSERT INTO operator_session (tag) VALUES ('\\x00')`,
   ])
-    await expect(asLogin('tollgate_application', change)).rejects.toThrow('permission denied');
+    await expect(gateway.sqlAs('tollgate_application', change)).rejects.toThrow('permission denied');
 });
 
 describe('the command line', () => {
