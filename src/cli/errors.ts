@@ -17,7 +17,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   user_seal_broken: ({ message }) =>
     `${message}; look at \`tollgate user list\`, then \`user revoke\` it, or \`user rotate --reseal\` if it is right`,
   subject_not_sealable: ({ message }) =>
-    `${message}; use \`tollgate user revoke\` or \`user rotate --reseal\`, or \`operator remove\``,
+    `${message}; use \`tollgate user revoke\` or \`user rotate --reseal\`, \`operator remove\`, \`approval require\` or \`approval refuse\``,
   acquirer_unprotected: ({ message }) =>
     `${message}; give --tls and --mac-key-file, or --plaintext-i-know where the way itself is protected`,
   seal_broken: ({ message, details }) =>

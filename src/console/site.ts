@@ -154,7 +154,7 @@ export class ConsoleSite {
     const isByItself =
       request.headers[BACKGROUND_HEADER] !== undefined ||
       ('background' in route.options && route.options.background === true);
-    if (session !== undefined && !session.seenLately && !isByItself) await seeSession(database, session);
+    if (session !== undefined && !session.seenLately && !isByItself) await seeSession(database, key, session);
     await withBody(route, check, request.raw, async (body) => {
       const end =
         isRead(route) && operator ? this.#reads.begin(operator.name, route.options.long === true) : () => {};

@@ -6,11 +6,15 @@ import { type JournalAction, journal } from '../journal/journal.js';
 import { fitOf, type Misfit, newestVersion, type ReadRow, type SealedRow } from '../journal/seals.js';
 import { isSealedOperator, journalledOperator, type OperatorRow } from '../operators/operator.js';
 import { LIST_OPERATORS } from '../operators/operators.sql.js';
+import { findRules, sealedRules } from '../operators/second-person/rules.js';
+import { sealedRequests } from '../operators/second-person/task-requests.js';
+import { verifySessions } from '../operators/sessions.js';
 import { readRoutes } from '../organisations/routing/routes.js';
 import { rowOfMerchant, type SealedMerchant } from '../organisations/sealed-merchant.js';
 import { type CredentialKey, journalledUser } from '../organisations/users/credentials.js';
 import type { UserRow } from '../organisations/users/users.js';
 import { LIST_USERS } from '../organisations/users/users.sql.js';
+import { verifyRequests } from '../payments/requests/operator-request.js';
 import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
@@ -57,6 +61,9 @@ async function* sealedRows(
   const { rows: operators } = await database.query<OperatorRow>(LIST_OPERATORS);
   for (const row of operators)
     yield { ...journalledOperator(row), newest: row.newest, isRight: isSealedOperator(key, row, row.seal) };
+  yield* sealedRequests(database);
+  const rules = sealedRules(await findRules(database));
+  if (rules.state !== null) yield rules;
 }
 
 async function* rowsOfMerchants(database: Queryable, only: number | undefined): AsyncGenerator<FoundRow> {
@@ -94,6 +101,10 @@ export async function verifySubjects(
     const problem = fit.kind === 'misfit' ? fit.misfit : row.isRight === false ? 'changed' : undefined;
     if (problem !== undefined) problems.push({ subject: row.subject, merchant: row.merchant, problem });
   }
+  for (const { subject, isRight } of merchant === undefined ? await otherSeals(database, key) : []) {
+    seen.add(subject);
+    if (!isRight) problems.push({ subject, merchant: undefined, problem: 'changed' });
+  }
   const rows = seen.size - 1;
   for (let after = ''; ; ) {
     const page = (await database.query<Omit<ReadRow, 'state'>>(SUBJECTS, [after, PAGE])).rows;
@@ -108,6 +119,11 @@ export async function verifySubjects(
     }
     after = last.subject;
   }
+}
+
+/** Of rows with a seal of their own alone. */
+async function otherSeals(database: Queryable, key: CredentialKey) {
+  return [...(await verifySessions(database, key)), ...(await verifyRequests(database, key))];
 }
 
 /** Endpoints that are gone do not tell whose they were. */
@@ -142,7 +158,10 @@ export async function sealWhatIsThere(
   });
 }
 
-/** As it is now, or that it is gone. Not for users and operators, whose rights would come back: they are given new secrets or removed. */
+/**
+ * As it is now, or that it is gone. Not for users and operators, whose rights would come back: they are given new secrets or removed. Nor
+ * for what needs a second person: rules are set again, and requests refused.
+ */
 export async function sealAsItIs(
   database: Queryable,
   operator: string,
@@ -150,7 +169,8 @@ export async function sealAsItIs(
   subject: string,
 ): Promise<{ readonly subject: string; readonly isThere: boolean }> {
   const [kind] = subject.split('/');
-  if (kind === 'user' || kind === 'operator' || subject === ALL.subject)
+  // guard(directions: nobody seals rights or approvals as they are): ['user', 'operator', 'approval', 'request', ALL.subject] ⇒ [ALL.subject]
+  if (['user', 'operator', 'approval', 'request', ALL.subject].includes(kind as string))
     refuse('subject_not_sealable', { subject });
   return database.transaction(async (connection) => {
     await connection.query(LOCK_SEALS);

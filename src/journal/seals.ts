@@ -50,7 +50,12 @@ export async function fitNow(database: Queryable, row: ReadRow): Promise<Fit> {
   return fit;
 }
 
-/** The same for a row that was read without its seal. */
+/** For a row that is sealed otherwise. */
+export async function reportMisfit(database: Queryable, subject: string, misfit: Misfit): Promise<void> {
+  (await neededSigner(database)).watch?.report(subject, misfit);
+}
+
+/** The same as `fitNow` for a row that was read without its seal. */
 export async function isAsSealed(database: Queryable, row: SealedRow): Promise<boolean> {
   const newest = await newestOf(database, row.subject);
   return (await fitNow(database, { ...row, newest })).kind === 'fits';

@@ -118,7 +118,8 @@ const REFUSALS = {
     'the live link {acquirer} would go without TLS or without MAC keys: cards could be read on their way, or answers be made up',
   subject_not_found:
     'there is nothing called {subject}, and there never was; such names are merchant/17 and acquirer/visa',
-  subject_not_sealable: '{subject} cannot be sealed as it is: rights that were taken away would come back',
+  subject_not_sealable:
+    '{subject} cannot be sealed as it is: rights or approvals that were taken away would come back',
   seal_broken: '{subject} is not as it was sealed ({misfit}): somebody has written to the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',

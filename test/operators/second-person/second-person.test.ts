@@ -2,6 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sealAsItIs } from '../../../src/installation/subjects.js';
+import { journal } from '../../../src/journal/journal.js';
+import { sealedRequests } from '../../../src/operators/second-person/task-requests.js';
 import { type RequestRow, requestUnder, sealOf } from '../../../src/payments/requests/operator-request.js';
 import type { Database } from '../../../src/postgres/database.js';
 import type { OrganisationId } from '../../../src/values/ids.js';
@@ -51,6 +54,12 @@ const asLogin = async (role: string, text: string, values: unknown[] = []): Prom
   await client.connect();
   await client.query(text, values).finally(() => client.end());
 };
+/** What `keys verify` finds wrong. */
+const verified = async (): Promise<string> =>
+  (await runHere(['keys', 'verify', '--json'], environment)).stdout;
+/** As `keys seal` does it, once a second person has allowed that. */
+const sealed = (subject: string) =>
+  within((database) => sealAsItIs(database, 'operator:test', gateway.credentialKey, subject));
 const lastOf = (action: string): Promise<Json[]> =>
   gateway.sql<Json>(`SELECT actor, detail FROM journal WHERE action = $1 ORDER BY id DESC LIMIT 1`, [action]);
 const requestIn = (message: string): number => Number(/request (\d+)/i.exec(message)?.[1]);
@@ -90,6 +99,15 @@ const aDayLater = (request: number) =>
       'UPDATE operator_request SET alone_from = to_timestamp($2::float8 / 1000), seal = $3 WHERE id = $1',
       [request, aloneFromMs, sealOf(gateway.credentialKey, { ...asked, aloneFromMs })],
     );
+  });
+
+/** As a gateway would have changed it: that is sealed. */
+const resealedRequest = (request: number, change: string) =>
+  within(async (database) => {
+    await gateway.sql(`UPDATE task_request SET ${change} WHERE id = $1`, [request]);
+    for await (const row of sealedRequests(database))
+      if (row.subject === `request/${request}`)
+        await journal(database, { actor: 'operator:test', action: 'approval.refused' }, row);
   });
 
 describe('four eyes that are one pair', () => {
@@ -210,6 +228,64 @@ describe('a task that needs a second person', () => {
     expect((await ada.post('/acquirers', LIVE)).status).toBe(409);
   });
 
+  // catches(second person: a request is sealed with its state)
+  // catches(directions: nobody seals rights or approvals as they are)
+  test('used, then called approved again in the database → refused, told, and in `keys verify`; refused for good, it is right again', async () => {
+    const line = `merchant set ${live} --no-acquirer`;
+    const request = requestIn(await as('ada').refusal(line));
+    await as('bert').json(`approval approve ${request}`);
+    await as('ada').json(line);
+    expect(await verified()).not.toContain(`request/${request}`);
+    await asLogin('tollgate_operator', `UPDATE task_request SET state = 'approved' WHERE id = $1`, [request]);
+    expect(await as('ada').refusal(line)).toMatch(/somebody has changed it in the database/);
+    expect((await ada.post(`/merchants/${live}`, { acquirer: null })).body).toMatchObject({
+      error_code: 'request_altered',
+    });
+    await expect.poll(() => gateway.logged()).toContain(`"subject":"request/${request}","problem":"changed"`);
+    expect(await verified()).toContain(`request/${request}`);
+    await expect(sealed(`request/${request}`)).rejects.toMatchObject({ code: 'subject_not_sealable' });
+    expect(await as('bert').json(`approval refuse ${request}`)).toMatchObject({ state: 'refused' });
+    expect(await verified()).not.toContain(`request/${request}`);
+    const next = requestIn(await as('ada').refusal(line));
+    expect(next).toBeGreaterThan(request);
+    await as('bert').json(`approval refuse ${next}`);
+  });
+
+  // catches(second person: what was changed in the database is not sealed by the next step)
+  test('changed in the database while it is being approved → not approved', async () => {
+    const request = requestIn(await as('ada').refusal('operator add sven --role administrator'));
+    const other = requestIn(await as('ada').refusal('operator add tara --role administrator'));
+    const attacker = new pg.Client({
+      connectionString: gateway.databaseUrl,
+      options: '-c role=tollgate_operator',
+    });
+    await attacker.connect();
+    await attacker.query(
+      `BEGIN; UPDATE task_request SET digest = (SELECT digest FROM task_request WHERE id = ${other}) WHERE id = ${request}`,
+    );
+    const approving = as('bert').refusal(`approval approve ${request}`);
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await expect.poll(async () => (await gateway.sql(waiting)).length, { timeout: 30_000 }).toBe(1);
+    await attacker.query('COMMIT');
+    await attacker.end();
+    expect(await approving).toMatch(/^request\/\d+ is not as it was sealed \(changed\)/);
+    expect(await gateway.sql('SELECT state FROM task_request WHERE id = $1', [request])).toEqual([
+      { state: 'waiting' },
+    ]);
+    for (const each of [request, other]) await as('bert').json(`approval refuse ${each}`);
+  });
+
+  test('allowed, and refused before anything happened → can be done again, and the journal has that', async () => {
+    const line = `merchant set ${live} --acquirer nowhere`;
+    const request = requestIn(await as('ada').refusal(line));
+    await as('bert').json(`approval approve ${request}`);
+    for (let times = 0; times < 2; times += 1) expect(await as('ada').refusal(line)).toMatch(/nowhere/);
+    expect(await lastOf('approval.returned')).toEqual([
+      { actor: 'operator:ada', detail: `request ${request}: merchant set ${live} --acquirer nowhere` },
+    ]);
+    expect(await verified()).not.toContain(`request/${request}`);
+  });
+
   // catches(second person: nobody approves their own task)
   test('approved by whoever asked → refused, and journalled; refused by another → not done', async () => {
     const line = `vault export --merchant ${live} --recipient ${KEY} --out /nowhere/cards.age --yes`;
@@ -266,7 +342,7 @@ describe('a task that needs a second person', () => {
     );
     expect(await as('ada').refusal(line)).toMatch(/somebody has changed it in the database/);
     expect(await lastOf('seal.broken')).toEqual([{ actor: 'operator:ada', detail: `request ${request}` }]);
-    await gateway.sql(`UPDATE task_request SET state = 'refused' WHERE id = $1`, [request]);
+    await as('bert').json(`approval refuse ${request}`);
   });
 
   // catches(second person: an approval ends with whoever gave it)
@@ -277,13 +353,13 @@ describe('a task that needs a second person', () => {
     await as('kurt').json(`approval approve ${request}`);
     await as('bert').json('operator remove kurt');
     expect(await as('ada').refusal(line)).toMatch(/was changed or removed since/);
-    await gateway.sql(`UPDATE task_request SET state = 'refused' WHERE id = $1`, [request]);
+    await resealedRequest(request, `state = 'refused'`);
   });
 
   // catches(second person: a task is not approved after its time)
   test('for too long → has expired', async () => {
     const request = requestIn(await as('ada').refusal('operator add lena --role administrator'));
-    await gateway.sql('UPDATE task_request SET expires_at = now() WHERE id = $1', [request]);
+    await resealedRequest(request, 'expires_at = now()');
     expect(await as('bert').refusal(`approval approve ${request}`)).toMatch(/it is expired$/);
   });
 });
@@ -301,12 +377,16 @@ describe('the rules', () => {
       result: 'failed',
       found: expect.stringMatching(/the rules of approvals/),
     });
+    expect(await verified()).toContain('approval/rules');
+    await expect(sealed('approval/rules')).rejects.toMatchObject({ code: 'subject_not_sealable' });
     expect((await refund(ada, await purchase(100))).state).toBe('waiting');
     expect(await as('ada').refusal('approval require --above AUD=1000')).toMatch(/waits for a second person/);
     // Not even the operating login may; the owner of the tables gains nothing by it.
     await gateway.sql('DELETE FROM approval_rules');
     expect((await refund(ada, await purchase(100))).state).toBe('waiting');
+    expect(await verified()).toContain('approval/rules');
     await moneyNeedsApproval(gateway, 5_000);
+    expect(await verified()).not.toContain('approval/rules');
     expect((await refund(ada, await purchase(100))).state).toBe('done');
   });
 
