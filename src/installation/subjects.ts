@@ -2,6 +2,7 @@
 // has put something right.
 import { readAcquirers, sealedAcquirer } from '../acquirers/configured.js';
 import { findDirectEntry, sealedDirectEntry } from '../directdebit/direct-entry.js';
+import { sealedFiles } from '../directdebit/files/files.js';
 import { type JournalAction, journal } from '../journal/journal.js';
 import { fitOf, type Misfit, newestVersion, type ReadRow, type SealedRow } from '../journal/seals.js';
 import { isSealedOperator, journalledOperator, type OperatorRow } from '../operators/operator.js';
@@ -53,6 +54,7 @@ async function* sealedRows(
   yield* rowsOfMerchants(database, merchant);
   for (const endpoint of await listEndpoints(database, { merchant }))
     yield { ...rowOfEndpoint(endpoint), merchant: endpoint.merchantId };
+  yield* sealedFiles(database, merchant);
   if (merchant !== undefined) return;
   for (const row of await readAcquirers(database)) yield sealedAcquirer(row);
   const { rows: users } = await database.query<UserRow>(LIST_USERS, [null]);
@@ -130,7 +132,7 @@ async function otherSeals(database: Queryable, key: CredentialKey) {
 function isAbout(subject: string, merchant: number | undefined): boolean {
   const [kind, id] = subject.split('/');
   if (merchant === undefined) return true;
-  return ['merchant', 'routes', 'bank'].includes(kind as string) && Number(id) === merchant;
+  return ['merchant', 'routes', 'bank', 'file'].includes(kind as string) && Number(id) === merchant;
 }
 
 /**

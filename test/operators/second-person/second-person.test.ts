@@ -110,6 +110,25 @@ const resealedRequest = (request: number, change: string) =>
         await journal(database, { actor: 'operator:test', action: 'approval.refused' }, row);
   });
 
+/** Keeps it locked, with a change that is seen only on release. */
+const heldRequest = async (request: number, change = 'state = state') => {
+  const client = new pg.Client({
+    connectionString: gateway.databaseUrl,
+    options: '-c role=tollgate_operator',
+  });
+  await client.connect();
+  await client.query(`BEGIN; UPDATE task_request SET ${change} WHERE id = ${request}`);
+  const text = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  return {
+    waiting: (count: number) =>
+      expect.poll(async () => (await gateway.sql(text)).length, { timeout: 30_000 }).toBe(count),
+    release: async () => {
+      await client.query('COMMIT');
+      await client.end();
+    },
+  };
+};
+
 describe('four eyes that are one pair', () => {
   // catches(second person: not somebody whom the first one may be, too)
   // catches(second person: nobody whom the first one added, linked or changed within seven days)
@@ -194,7 +213,6 @@ describe('four eyes that are one pair', () => {
 });
 
 describe('a task that needs a second person', () => {
-  // catches(second person: an approval is used once)
   test('a live link → waits; approved by another → done when it is asked for again, once, and the journal has both', async () => {
     const asked = await ada.post('/acquirers', LIVE);
     expect(asked).toMatchObject({ status: 409, body: { error_code: 'second_person_needed' } });
@@ -251,23 +269,29 @@ describe('a task that needs a second person', () => {
     await as('bert').json(`approval refuse ${next}`);
   });
 
+  // catches(second person: an approval is used once)
+  test('used twice at the same moment → done once', async () => {
+    const line = `merchant set ${live} --no-acquirer`;
+    const request = requestIn(await as('ada').refusal(line));
+    await as('bert').json(`approval approve ${request}`);
+    const { release, waiting } = await heldRequest(request);
+    const both = [1, 2].map(() => ada.post(`/merchants/${live}`, { acquirer: null }));
+    await waiting(2);
+    await release();
+    expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([200, 422]);
+  });
+
   // catches(second person: what was changed in the database is not sealed by the next step)
   test('changed in the database while it is being approved → not approved', async () => {
     const request = requestIn(await as('ada').refusal('operator add sven --role administrator'));
     const other = requestIn(await as('ada').refusal('operator add tara --role administrator'));
-    const attacker = new pg.Client({
-      connectionString: gateway.databaseUrl,
-      options: '-c role=tollgate_operator',
-    });
-    await attacker.connect();
-    await attacker.query(
-      `BEGIN; UPDATE task_request SET digest = (SELECT digest FROM task_request WHERE id = ${other}) WHERE id = ${request}`,
+    const { release, waiting } = await heldRequest(
+      request,
+      `digest = (SELECT digest FROM task_request WHERE id = ${other})`,
     );
     const approving = as('bert').refusal(`approval approve ${request}`);
-    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    await expect.poll(async () => (await gateway.sql(waiting)).length, { timeout: 30_000 }).toBe(1);
-    await attacker.query('COMMIT');
-    await attacker.end();
+    await waiting(1);
+    await release();
     expect(await approving).toMatch(/^request\/\d+ is not as it was sealed \(changed\)/);
     expect(await gateway.sql('SELECT state FROM task_request WHERE id = $1', [request])).toEqual([
       { state: 'waiting' },
