@@ -226,6 +226,42 @@ describe('what an attacker writes with the login of operators', () => {
     await putBack();
   });
 
+  // catches(directions: a gateway says what is changed or gone)
+  // catches(directions: a row that is gone is found)
+  test('routes, banks or endpoints deleted → every gateway says so by itself, and no card goes over another link', async () => {
+    const { id } = await addMerchant(database, OPERATOR, 1, 'Emptied');
+    await setMerchant(database, OPERATOR, id, { acquirer: 'bank', acceptorId: 'EMPTIED', terminals: ['E1'] });
+    const user = await addUser(database, OPERATOR, gateway.credentialKey, 'emptied', { merchant: id });
+    await setRoute(database, OPERATOR, id, { acquirer: 'simulator', order: 1 });
+    await setDirectEntry(database, OPERATOR, id, REAL_BANK);
+    const means = { provider, networks: [], timeoutMs: 1_000 };
+    const { id: endpoint } = await addWebhook(database, OPERATOR, means, {
+      url: 'https://example.com/',
+      merchant: id,
+    });
+    expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
+    const tables = { route: 'merchant_id', direct_entry: 'merchant_id', webhook_endpoint: 'merchant_id' };
+    const back = [];
+    for (const [table, column] of Object.entries(tables)) {
+      back.push(await restored(table, `${column} = ${id}`));
+      await as('tollgate_operator', `DELETE FROM ${table} WHERE ${column} = ${id}`);
+    }
+    // One that runs knows the routes; one that starts finds none, and sends nothing over the link of the merchant itself.
+    expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
+    const second = await testGateway({ shareWith: gateway });
+    for (const subject of [`routes/${id}`, `bank/${id}`, `webhook/${endpoint}`])
+      await expect.poll(() => second.logged(), SOON).toContain(`"subject":"${subject}","problem":"is gone"`);
+    const { status, code } = await second.as(user).purchase({ merchant: id });
+    expect([status, code]).toEqual([422, 'no_acquirer']);
+    expect(
+      await gateway.sql('SELECT DISTINCT acquirer FROM transaction WHERE merchant_id = $1', [id]),
+    ).toEqual([{ acquirer: 'simulator' }]);
+    await second.close();
+    for (const putBack of back) await putBack();
+    expect(await problems()).toEqual({});
+    await removeWebhook(database, OPERATOR, endpoint);
+  });
+
   // catches(directions: nothing is lodged with a bank that is not as it was sealed)
   // catches(directions: a bank is sealed with the account that money goes to)
   test('about a bank → nothing is lodged with it, and it is not set', async () => {
