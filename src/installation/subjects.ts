@@ -11,6 +11,7 @@ import {
   type ReadRow,
   reportMisfit,
   type SealedRow,
+  wasSealed,
 } from '../journal/seals.js';
 import { isSealedOperator, journalledOperator, type OperatorRow } from '../operators/operator.js';
 import { LIST_OPERATORS } from '../operators/operators.sql.js';
@@ -197,20 +198,22 @@ function isAbout(subject: string, merchant: number | undefined): boolean {
   return merchant === undefined || merchantIn(subject) === merchant;
 }
 
-/**
- * Seals what is there, once: at the first start or migration with a release that does so. Undefined if that was done before, which a
- * sealed entry of the journal says: no flag that a writer could clear.
- */
+/** A sealed entry of the journal says so: no flag that a writer could clear. */
+export function areRowsSealed(database: Queryable): Promise<boolean> {
+  return wasSealed(database, ALL.subject);
+}
+
+/** Seals what is there, once: at the first start or migration with a release that does so. Undefined if that was done before. */
 export async function sealWhatIsThere(
   database: Queryable,
   actor: string,
   key: CredentialKey,
 ): Promise<number | undefined> {
-  if ((await newestVersion(database, ALL.subject)) > 0) return undefined;
+  if (await areRowsSealed(database)) return undefined;
   return database.transaction(async (connection) => {
     await connection.query(LOCK_SEALS);
-    // guard(directions: what is there is sealed once): > 0 ⇒ > 1
-    if ((await newestVersion(connection, ALL.subject)) > 0) return undefined;
+    // guard(directions: what is there is sealed once): if (await areRowsSealed(connection)) return undefined; ⇒
+    if (await areRowsSealed(connection)) return undefined;
     let count = 0;
     for await (const row of sealedRows(connection, key)) {
       if (row.newest !== null || row.isRight === false) continue;

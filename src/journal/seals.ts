@@ -88,6 +88,13 @@ export async function newestVersion(database: Queryable, subject: string): Promi
   return genuine?.version ?? 0;
 }
 
+/** Whether there was ever a seal. Where many were forged, there may be a genuine one below them. */
+export async function wasSealed(database: Queryable, subject: string): Promise<boolean> {
+  const newest = await newestOf(database, subject);
+  // guard(directions: forged seals do not make an installation new): !== undefined ⇒ instanceof Object
+  return (await genuineSeal(database, await neededSigner(database), subject, newest)) !== undefined;
+}
+
 /** For rows that are read later: the newest genuine seal, unless it says that there is no row. */
 export async function sealToRead(
   database: Queryable,
