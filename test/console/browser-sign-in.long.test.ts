@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { demoLink } from '../../src/demo/demo.js';
 import { Database } from '../../src/postgres/database.js';
 import { inBrowser, newPerson, openPage, type Seen, WHY_NO_BROWSER } from '../../testkit/browser.js';
-import { sessionsWere } from '../../testkit/console.js';
+import { sessionsAgo } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,
@@ -77,7 +77,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     await today(page);
   }
 
-  const provedLongAgo = (name: string) => sessionsWere(desk.gateway, name, { provedMinutesAgo: 6 });
+  const provedLongAgo = (name: string) => sessionsAgo(desk.gateway, name, { proved: 6 });
 
   async function refundForm(page: Page, amount: string) {
     const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
@@ -155,7 +155,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       const { page } = device;
       const view = `${desk.url}/transactions?status=declined&mode=test`;
       await follow(page, view.slice(desk.url.length));
-      await sessionsWere(desk.gateway, 'petra', { seenMinutesAgo: 31 });
+      await sessionsAgo(desk.gateway, 'petra', { seen: 31 });
       await gate(page);
       expect(page.url()).toBe(view);
       await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
@@ -191,7 +191,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       await page.getByRole('banner').click();
       await page.getByRole('link', { name: 'In doubt' }).click();
       await shown(page);
-      await sessionsWere(desk.gateway, 'petra', { seenMinutesAgo: 10 });
+      await sessionsAgo(desk.gateway, 'petra', { seen: 10 });
       const isFresh = async () => {
         const [row] = await desk.gateway.sql<{ fresh: boolean }>(
           `SELECT bool_or(seen_at > now() - interval '5 minutes') AS fresh FROM operator_session WHERE operator = 'petra'`,
