@@ -9,6 +9,7 @@ import { ReadBuffer } from '../http/read-buffer.js';
 import { reportMisfits } from '../installation/subjects.js';
 import type { ChainKey } from '../journal/blocks.js';
 import { JournalChain } from '../journal/chain.js';
+import type { SealWatch } from '../journal/seal-watch.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { CardDestruction } from '../payments/cards/card-destruction.js';
 import type { Resolver } from '../payments/doubt/resolver.js';
@@ -64,6 +65,7 @@ export interface BackgroundParts {
   readonly vault: Pick<Vault, 'keys' | 'provider'>;
   readonly chainKey: ChainKey;
   readonly credentialKey: CredentialKey;
+  readonly seals: Pick<SealWatch, 'foreign'>;
 }
 
 export class Background {

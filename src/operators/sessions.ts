@@ -18,7 +18,8 @@ import {
   LOCK_SESSION,
   NOW_MS,
   OPEN_SESSION,
-  RESEAL_SESSION,
+  PROVE_SESSION,
+  SEE_SESSION,
 } from './sessions.sql.js';
 
 /**
@@ -230,7 +231,7 @@ export async function proveSession(
   database: Queryable,
   key: CredentialKey,
   actor: string,
-  session: Session,
+  { tag, operator }: Session,
   method: SignInMethod,
 ): Promise<void> {
   await database.transaction(async (connection) => {

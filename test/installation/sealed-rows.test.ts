@@ -309,7 +309,7 @@ describe('what an attacker writes with the login of operators', () => {
     const back = [];
     for (const [table, column] of Object.entries(tables)) {
       back.push(await restored(table, `${column} = ${id}`));
-      await as('tollgate_operator', `DELETE FROM ${table} WHERE ${column} = ${id}`);
+      await gateway.sqlAs('tollgate_operator', `DELETE FROM ${table} WHERE ${column} = ${id}`);
     }
     // One that runs knows the routes; one that starts finds none, and sends nothing over the link of the merchant itself.
     expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
@@ -363,12 +363,15 @@ describe('what an attacker writes with the login of operators', () => {
     await setDirectEntry(database, OPERATOR, 2, REAL_BANK);
     const putBack = await restored('direct_entry', 'merchant_id = 2');
     expect(await debits()).toEqual([201, undefined]);
-    await as('tollgate_operator', 'UPDATE direct_entry SET simulated = true WHERE merchant_id = 2');
+    await gateway.sqlAs(
+      'tollgate_operator',
+      'UPDATE direct_entry SET simulated = true WHERE merchant_id = 2',
+    );
     expect(await debits()).toEqual(refused);
     await told('bank/2', 'changed');
     await putBack();
     expect(await debits()).toEqual([201, undefined]);
-    await as('tollgate_operator', 'DELETE FROM direct_entry WHERE merchant_id = 2');
+    await gateway.sqlAs('tollgate_operator', 'DELETE FROM direct_entry WHERE merchant_id = 2');
     expect(await debits()).toEqual(refused);
     await told('bank/2', 'is gone');
     await putBack();
@@ -388,7 +391,7 @@ describe('what an attacker writes with the login of operators', () => {
     const settings = `settings = (jsonb_set(settings::jsonb, '{traceAccount}', '"99999"'))::json`;
     for (const change of [settings, 'written_at = NULL'])
       for (const login of ['tollgate_application', 'tollgate_operator'] as const)
-        await expect(as(login, `UPDATE directdebit_file SET ${change}`)).rejects.toMatchObject({
+        await expect(gateway.sqlAs(login, `UPDATE directdebit_file SET ${change}`)).rejects.toMatchObject({
           constraint: 'directdebit_file_is_kept',
         });
     // Past the triggers, or as a file of the attacker's own.
@@ -401,7 +404,7 @@ describe('what an attacker writes with the login of operators', () => {
     expect(await written('--file', '1')).toEqual([1, 'file/2/1 is not as it was sealed (changed)']);
     expect(await problems()).toEqual({ 'file/2/1': 'changed' });
     await putBack();
-    await as(
+    await gateway.sqlAs(
       'tollgate_application',
       `INSERT INTO directdebit_file SELECT organisation_id, merchant_id, 2, made_at, processing_day, settings, items,
          debit_cents, credit_cents, NULL, taken_at, simulated FROM directdebit_file WHERE merchant_id = 2`,

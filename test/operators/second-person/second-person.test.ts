@@ -1,5 +1,7 @@
 // The second person: what one person cannot do alone, under whatever names, on the command line as on the console.
+
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealAsItIs } from '../../../src/installation/subjects.js';
 import { journal } from '../../../src/journal/journal.js';
@@ -48,12 +50,6 @@ const within = async <Result>(work: (database: Database) => Promise<Result>): Pr
 const doctorOn = async (wanted: string): Promise<Json> => {
   const { stdout } = await runHere(['doctor', '--json'], environment);
   return JSON.parse(stdout).findings.find(({ check }: { check: string }) => check === wanted);
-};
-/** With the rights of one of the logins. */
-const asLogin = async (role: string, text: string, values: unknown[] = []): Promise<void> => {
-  const client = new pg.Client({ connectionString: gateway.databaseUrl, options: `-c role=${role}` });
-  await client.connect();
-  await client.query(text, values).finally(() => client.end());
 };
 /** What `keys verify` finds wrong. */
 const verified = async (): Promise<string> =>
@@ -255,7 +251,9 @@ describe('a task that needs a second person', () => {
     await as('bert').json(`approval approve ${request}`);
     await as('ada').json(line);
     expect(await verified()).not.toContain(`request/${request}`);
-    await asLogin('tollgate_operator', `UPDATE task_request SET state = 'approved' WHERE id = $1`, [request]);
+    await gateway.sqlAs('tollgate_operator', `UPDATE task_request SET state = 'approved' WHERE id = $1`, [
+      request,
+    ]);
     expect(await as('ada').refusal(line)).toMatch(/somebody has changed it in the database/);
     expect((await ada.post(`/merchants/${live}`, { acquirer: null })).body).toMatchObject({
       error_code: 'request_altered',
