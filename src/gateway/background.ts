@@ -19,6 +19,7 @@ import type { RequestRunner } from '../payments/requests/request-runner.js';
 import { DayClosing } from '../settlement/closing.js';
 import type { KeyRenewal } from '../vault/keys/renewal.js';
 import type { Databases } from './database/databases.js';
+import { chainReports } from './journal-anchoring.js';
 import { Loop } from './loop.js';
 import type { ClockWatch } from './observability/clock-watch.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
@@ -131,11 +132,7 @@ export class Background {
       // No request has left secrets in memory yet, and a starting process is busy.
       { pausesFirst: true },
     );
-    const chain = new JournalChain(databases.background, parts.chainKey, {
-      onForeign: (ids) => log.error({ entries: ids }, 'journal entries were not written by the gateway'),
-      onCut: ({ number, failover }) =>
-        log.error({ block: number, failover }, 'the journal chain does not continue from its last block'),
-    });
+    const chain = new JournalChain(databases.background, parts.chainKey, chainReports(log));
     this.#chaining = new Loop(() => chain.run(), CHAIN_JOURNAL_EVERY_MS, failed('journal chain'));
     this.#renewing = new Loop(() => parts.renewal.run(), RENEW_KEYS_EVERY_MS, failed('key renewal'));
     const { keys, provider } = parts.vault;
