@@ -3,6 +3,7 @@
 ALTER TABLE transaction ADD COLUMN outcome_seal bytea;
 
 CREATE INDEX journal_of_sealing ON journal (id) WHERE action = 'transactions.sealed';
+CREATE INDEX journal_of_broken_seals ON journal (at) WHERE action = 'seal.broken';
 
 -- Citus lets only such triggers onto a table that is distributed as say so. This one looks at nothing but its row.
 SET LOCAL citus.enable_unsafe_triggers = on;

@@ -54,8 +54,8 @@ CREATE FUNCTION gateway_now() RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT now() + advanced_ms * interval '1 millisecond' FROM gateway
 $$;
 
--- Keys of the installation itself, wrapped by the key-encryption key. Whoever writes to the database can take one away, and put none
--- of their own in its place.
+-- Keys of the installation itself, wrapped by the key-encryption key. No login may take one away, and nobody who only writes to the
+-- database can put one of their own in its place.
 CREATE TABLE installation_key (
   name text PRIMARY KEY,
   key_encryption_key text NOT NULL,

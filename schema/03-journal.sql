@@ -45,6 +45,8 @@ CREATE INDEX journal_of_customer ON journal (organisation_id, customer_id, id)
 CREATE INDEX journal_of_sealing ON journal (id) WHERE action = 'transactions.sealed';
 -- Who was given access, when and by whom, and when access was last reviewed.
 CREATE INDEX journal_of_access ON journal (id) WHERE action IN ('operator.added', 'user.added', 'operator.reviewed');
+-- Seals that were found broken, which `doctor` counts.
+CREATE INDEX journal_of_broken_seals ON journal (at) WHERE action = 'seal.broken';
 -- Which files of acquirers were reconciled since.
 CREATE INDEX journal_of_reconciliations ON journal (id) WHERE action = 'settlement.reconciled';
 

@@ -47,6 +47,10 @@ BEGIN
   REVOKE INSERT, UPDATE, DELETE ON gateway_user, user_grant, acquirer, acquirer_terminal, route, merchant, surcharge_rule,
     direct_entry, plugin_setting, installation_key FROM tollgate_application;
   GRANT UPDATE (used_on) ON gateway_user TO tollgate_application;
+  -- A key of the installation is wrapped anew, and never taken away: with another key of the journal, nothing would seem to be sealed.
+  -- guard(roles: nobody takes the keys of the installation away): REVOKE INSERT, UPDATE, DELETE ON installation_key ⇒ REVOKE INSERT ON installation_key
+  REVOKE INSERT, UPDATE, DELETE ON installation_key FROM tollgate_operator;
+  GRANT UPDATE (key_encryption_key, wrapped) ON installation_key TO tollgate_operator;
   -- A row can be locked by whoever may change something of it.
   GRANT UPDATE (created_at) ON merchant TO tollgate_application;
   REVOKE INSERT, DELETE ON organisation, gateway FROM tollgate_application;

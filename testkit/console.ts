@@ -1,15 +1,17 @@
 // Operators on the console of a test's gateway: each with a session, calling its API as the page does.
 import { journal } from '../src/journal/journal.js';
-import {
-  journalledOperator,
-  type OperatorRow,
-  type SessionStage,
-  sealOfOperator,
-} from '../src/operators/operator.js';
+import { journalledOperator, type OperatorRow, sealOfOperator } from '../src/operators/operator.js';
 import { addOperator, hasOperators } from '../src/operators/operators.js';
 import { LIST_OPERATORS } from '../src/operators/operators.sql.js';
 import { setRules } from '../src/operators/second-person/rules.js';
-import { openSession } from '../src/operators/sessions.js';
+import {
+  databaseTime,
+  openSession,
+  type SealedSession,
+  type SessionStage,
+  sealOfSession,
+} from '../src/operators/sessions.js';
+import { ALL_SESSIONS } from '../src/operators/sessions.sql.js';
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import type { OperatorRole } from '../src/tasks/task.js';
@@ -119,6 +121,41 @@ export async function tokenFor(
   return operatorToken(database, gateway.credentialKey, operator).finally(() => database.close());
 }
 
+/** How many minutes ago. Absent: as it was. */
+interface MinutesAgo {
+  readonly proved?: number;
+  readonly seen?: number;
+}
+
+async function resealSessions(
+  database: Database,
+  key: CredentialKey,
+  operator: string,
+  { proved, seen }: MinutesAgo,
+): Promise<void> {
+  const nowMs = await databaseTime(database);
+  const ago = (minutes: number | undefined, before: number) =>
+    minutes === undefined ? before : nowMs - minutes * 60_000;
+  const { rows } = await database.query<SealedSession>(ALL_SESSIONS);
+  for (const row of rows.filter((each) => each.operator === operator)) {
+    const [seenMs, provedMs] = [ago(seen, row.seenMs), ago(proved, row.provedMs)];
+    const text = `UPDATE operator_session SET seal = $4, seen_at = to_timestamp($2::float8 / 1000),
+      proved_at = to_timestamp($3::float8 / 1000) WHERE tag = $1`;
+    const seal = sealOfSession(key, { ...row, seenMs, provedMs });
+    await database.query({ name: '', text }, [row.tag, seenMs, provedMs, seal]);
+  }
+}
+
+/** As if an operator had used their sessions, or proved who they are, some minutes ago: that is sealed. */
+export async function sessionsAgo(
+  gateway: Pick<TestGateway, 'databaseUrl' | 'dataDir' | 'credentialKey'>,
+  operator: string,
+  minutes: MinutesAgo,
+): Promise<void> {
+  const database = operatorsDatabase(gateway);
+  await resealSessions(database, gateway.credentialKey, operator, minutes).finally(() => database.close());
+}
+
 /** A new operator who is signed in, as after a sign-in by passkey a moment ago. */
 export async function signedIn(
   gateway: Pick<TestGateway, 'databaseUrl' | 'settings' | 'credentialKey' | 'operatorsUrl'>,
@@ -152,8 +189,7 @@ export async function signedIn(
       ...(lastsMs !== undefined && { lastsMs }),
     });
     // On a slow machine a test file takes longer than the five minutes of a fresh proof.
-    const text = `UPDATE operator_session SET proved_at = now() + interval '1 day' WHERE operator = $1`;
-    await database.query({ name: '', text }, [name]);
+    await resealSessions(database, key, name, { proved: -1_440 });
     return consoleClient(gateway.operatorsUrl, `${COOKIE_NAME}=${token}`, name);
   } finally {
     await database.close();

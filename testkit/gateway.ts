@@ -13,6 +13,7 @@ import { openConsole } from '../src/gateway/console-site.js';
 import { startGateway } from '../src/gateway/gateway.js';
 import { openOperators } from '../src/gateway/operators.js';
 import { readSettings, type Settings } from '../src/gateway/settings/settings.js';
+import type { Site } from '../src/http/operators-listener.js';
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import { parseDuration } from '../src/values/time.js';
@@ -51,6 +52,10 @@ export async function testDatabase(template = inject('template')): Promise<TestD
   };
 }
 
+/** The roles of the login that serves and of the one that operates. */
+export const LOGINS = ['tollgate_application', 'tollgate_operator'] as const;
+type Login = (typeof LOGINS)[number];
+
 export interface TestGateway extends Cast {
   /** Its users are sealed under it. */
   readonly credentialKey: CredentialKey;
@@ -71,6 +76,8 @@ export interface TestGateway extends Cast {
   logged(): string;
   ledger(): Promise<LedgerEntry[]>;
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** The same with the rights of one of the logins, as somebody has who knows its password. In one transaction. */
+  sqlAs(login: Login, text: string, values?: unknown[]): Promise<void>;
   /** The same for what the journal seals: as though an operator had changed it, even to something that no command allows. */
   sqlSealed(text: string, values?: unknown[]): Promise<void>;
   /** Moves the gateway's clock, for example by `3d`. */
@@ -154,17 +161,18 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   operators?.show(gateway);
   // Opened on demand: most tests do not need it.
   let consoleSite: ReturnType<typeof openConsole> | undefined;
-  operators?.serve({
-    answer: async (request, response) => {
-      consoleSite ??= openConsole({
-        settings,
-        operatingUrl: database.url,
-        log,
-        figures: () => gateway.figures(),
-      });
-      (await consoleSite)?.site.answer(request, response);
-    },
-  });
+  let opened: Awaited<typeof consoleSite>;
+  const answer: Site['answer'] = async (request, response) => {
+    consoleSite ??= openConsole({
+      settings,
+      operatingUrl: database.url,
+      log,
+      figures: () => gateway.figures(),
+    });
+    opened = await consoleSite;
+    opened?.site.answer(request, response);
+  };
+  operators?.serve({ answer }, () => opened?.figures() ?? {});
   const tls = certificate && { trusted: certificate.pair.certificate, connectionPerRequest: true };
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => {});
@@ -201,6 +209,15 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     logged: () => lines.join(''),
     ledger: () => wholeLedger(settings.simulatorLedger),
     sql: async (text, values) => (await pool.query(text, values)).rows,
+    sqlAs: async (login, text, values) => {
+      const session = await pool.connect();
+      try {
+        await session.query(`SET ROLE ${login}`);
+        await session.query(text, values);
+      } finally {
+        await session.query('RESET ROLE').finally(() => session.release());
+      }
+    },
     sqlSealed: async (text, values) => {
       await pool.query(text, values);
       await sealAll({ databaseUrl: database.url, settings });

@@ -55,6 +55,17 @@ export async function storedAs(
   }
 }
 
+/** A decided payment as if its answer had been lost: the resolver has tried seven times, and its next attempt is an hour away. */
+export function inDoubtForLong(
+  gateway: Pick<TestGateway, 'databaseUrl' | 'dataDir' | 'sql'>,
+  audit: number,
+): Promise<void> {
+  const set = `status = 'unknown', gateway_status_code = -99, decided_at = NULL, response_code = NULL, response_message = NULL,
+    authorisation_code = NULL, settlement_date = NULL, voidable_until = NULL, resolve_at = now() + interval '1 hour',
+    resolve_attempts = 7`;
+  return storedAs(gateway, set, `organisation_id = 1 AND audit = ${audit}`);
+}
+
 /** Seals transactions as they are stored now: for rows that a test has inserted. */
 export async function sealStored(
   { databaseUrl, dataDir }: Pick<TestGateway, 'databaseUrl' | 'dataDir'>,

@@ -42,6 +42,8 @@ const values = programOptions({
   only: [''],
   // Only guards of files that this branch has changed since it left the one that is named.
   'changed-since': undefined,
+  // So many at the same time, each in a copy of its own.
+  lanes: 1,
   sample: undefined,
   seed: newSeed(),
   // For a test run that runs every test untouched itself.
@@ -49,7 +51,12 @@ const values = programOptions({
   verbose: false,
 });
 
-/** A PostgreSQL for all the runs, so that each need not start its own. */
+/** A copy of the project, and a PostgreSQL for all the runs in it, so that each need not start its own. */
+interface Lane {
+  readonly copy: string;
+  readonly server: Server;
+}
+
 interface Server {
   readonly url: string;
   stop(): Promise<void>;
@@ -62,12 +69,12 @@ async function openServer(copy: string): Promise<Server> {
   return openEmbeddedPostgres({ dataDir });
 }
 
-let running: ChildProcess | undefined;
+const running = new Set<ChildProcess>();
 let interrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     interrupted = true;
-    running?.kill(signal);
+    for (const child of running) child.kill(signal);
   });
 }
 
@@ -86,7 +93,7 @@ function run(
       env: { ...Object.fromEntries(inherited), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    running = child;
+    running.add(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
@@ -94,7 +101,10 @@ function run(
       });
     }
     child.on('error', reject);
-    child.on('close', () => resolve(output));
+    child.on('close', () => {
+      running.delete(child);
+      resolve(output);
+    });
   });
 }
 
@@ -112,8 +122,7 @@ interface VitestReport {
 
 /** Runs the tests that are named, and returns what became of each test that was run. */
 async function runTests(
-  copy: string,
-  server: Server,
+  { copy, server }: Lane,
   tests: readonly NamedTest[],
   flags: readonly string[] = [],
 ): Promise<{ ran: RanTest[]; output: string }> {
@@ -126,6 +135,8 @@ async function runTests(
     [
       ...['node_modules/vitest/vitest.mjs', 'run', ...files, '-t', names, ...flags],
       ...['--reporter=json', `--outputFile=${report}`, '--no-cache'],
+      // Hardly any module differs from one run to the next.
+      ...['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(copy, 'modules')}`],
     ],
     { DATABASE_URL: server.url },
   );
@@ -155,14 +166,14 @@ async function build(copy: string): Promise<void> {
 const QUICKLY = ['--no-isolate', '--no-file-parallelism', '--testTimeout=30000'];
 
 /** The tests that cannot be relied on: untouched they fail, or do not run. What they say of a guard that is gone proves nothing. */
-async function unsoundTests(copy: string, server: Server, guards: readonly Guard[]): Promise<Set<string>> {
-  if (guards.some(({ processes }) => processes)) await build(copy);
+async function unsoundTests(lane: Lane, guards: readonly Guard[]): Promise<Set<string>> {
+  if (guards.some(({ processes }) => processes)) await build(lane.copy);
   const tests = [CONTROL, ...guards.flatMap((guard) => guard.tests)];
-  const first = failuresOf(tests, (await runTests(copy, server, tests)).ran);
+  const first = failuresOf(tests, (await runTests(lane, tests)).ran);
   const unsound = new Set<string>();
   // Some are patient, but not with hundreds of others at once: these are run again, by themselves.
   for (const [name, { test }] of first) {
-    const { ran, output } = await runTests(copy, server, [test]);
+    const { ran, output } = await runTests(lane, [test]);
     for (const { words } of interrupted ? [] : failuresOf([test], ran).values()) {
       unsound.add(name);
       say(`untouched: ${name} ${words}${values.verbose ? `\n${output}` : ''}`);
@@ -172,15 +183,15 @@ async function unsoundTests(copy: string, server: Server, guards: readonly Guard
 }
 
 async function triedWithout(
-  copy: string,
-  server: Server,
+  lane: Lane,
   guard: Guard,
 ): Promise<Verdict | { readonly kind: 'wrecked'; readonly message: string }> {
+  const { copy } = lane;
   const changed = withoutGuard(guard);
   try {
     for (const [file, text] of changed) await writeFile(join(copy, file), text);
     if (guard.processes) await build(copy);
-    const { ran, output } = await runTests(copy, server, [CONTROL, ...guard.tests], QUICKLY);
+    const { ran, output } = await runTests(lane, [CONTROL, ...guard.tests], QUICKLY);
     if (values.verbose) for (const { name, message } of ran) say(`  ${name}\n    ${message.slice(0, 1_500)}`);
     // What cannot even do its ordinary work is not a gateway without a guard, but a wreck.
     const [control] = ranAs(CONTROL, ran);
@@ -233,34 +244,47 @@ if (values.sample !== undefined) say(`${guards.length} of ${quick.length} quick 
 let caught = 0;
 let notCaught = 0;
 let unsound = 0;
-const copy = await copyProject();
-let server: Server | undefined;
+const lanes: Lane[] = [];
 try {
-  server = await openServer(copy);
+  lanes.push(await openLane());
   const trusted = stale > 0 || values['trust-untouched'];
-  const unreliable = trusted ? new Set<string>() : await unsoundTests(copy, server, guards);
+  const unreliable = trusted ? new Set<string>() : await unsoundTests(lanes[0] as Lane, guards);
   unsound = unreliable.size;
-  const sound = guards.filter(
+  const left = guards.filter(
     ({ tests }) => ![CONTROL, ...tests].some((test) => unreliable.has(nameOf(test))),
   );
-  for (const guard of stale > 0 ? [] : sound) {
-    const at = performance.now();
-    const verdict = await triedWithout(copy, server, guard);
-    if (interrupted) break;
-    if (values.verbose) say(`  ${Math.round((performance.now() - at) / 1_000)} s`);
-    if (verdict.kind === 'caught') caught += 1;
-    else notCaught += 1;
-    say(`removed: ${guard.name} → ${inWords(verdict)}`);
-  }
+  if (stale > 0) left.length = 0;
+  while (lanes.length < Math.min(values.lanes, left.length)) lanes.push(await openLane());
+  await Promise.all(lanes.map((lane) => tryAll(lane, left)));
 } finally {
-  await server?.stop();
-  await rm(copy, { recursive: true, force: true });
+  for (const { copy, server } of lanes) {
+    await server.stop();
+    await rm(copy, { recursive: true, force: true });
+  }
 }
 const seconds = Math.round((performance.now() - began) / 1_000);
 say(
   `${guards.length} guards: ${caught} caught, ${notCaught} not caught, ${stale} stale, ${unsound} tests unsound untouched; ${seconds} s`,
 );
 if (caught !== guards.length || guards.length === 0) process.exitCode = 1;
+
+/** Lanes take from the same list until it is empty. */
+async function tryAll(lane: Lane, left: Guard[]): Promise<void> {
+  for (let guard = left.shift(); guard !== undefined; guard = left.shift()) {
+    const at = performance.now();
+    const verdict = await triedWithout(lane, guard);
+    if (interrupted) break;
+    if (values.verbose) say(`  ${Math.round((performance.now() - at) / 1_000)} s`);
+    if (verdict.kind === 'caught') caught += 1;
+    else notCaught += 1;
+    say(`removed: ${guard.name} → ${inWords(verdict)}`);
+  }
+}
+
+async function openLane(): Promise<Lane> {
+  const copy = await copyProject();
+  return { copy, server: await openServer(copy) };
+}
 
 /** Returns where it is. Its libraries are those of the project. */
 async function copyProject(): Promise<string> {

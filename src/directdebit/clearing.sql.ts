@@ -2,7 +2,7 @@ import { OUTCOME } from '../payments/outcome-seals.sql.js';
 import { APPROVE_CLEARED } from '../payments/status.sql.js';
 import { bytes, columns, integer } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
-import type { Audit, OrganisationId } from '../values/ids.js';
+import type { Audit } from '../values/ids.js';
 
 /** Whether there is anything to do at all. Asked every second, of an index that is empty most of the time. */
 export const ANYTHING_DUE: Statement = {
@@ -68,19 +68,17 @@ export const OUTCOMES_OF_ITEMS: Statement = {
     WHERE t.organisation_id = $1 AND t.audit = ANY ($2::integer[])`,
 };
 
-/** After the days of the settlement and the message. */
+/** After the days of the settlement, the message and the organisation. */
 export const CLEARED_ITEMS = columns<{
-  readonly organisationId: OrganisationId;
   readonly audit: Audit;
   readonly outcomeSeal: Buffer;
 }>(
   'due',
   {
-    organisation_id: integer(({ organisationId }) => organisationId),
     audit: integer(({ audit }) => audit),
     outcome_seal: bytes(({ outcomeSeal }) => outcomeSeal),
   },
-  { after: 3 },
+  { after: 4 },
 );
 
 export const CLEAR_DUE: Statement = {
@@ -88,7 +86,7 @@ export const CLEAR_DUE: Statement = {
   text: `
     WITH cleared AS (
       UPDATE directdebit_item i SET state = 'cleared', next_at = NULL FROM ${CLEARED_ITEMS.rows}
-      WHERE i.organisation_id = due.organisation_id AND i.audit = due.audit
+      WHERE i.organisation_id = $4 AND i.audit = due.audit
       RETURNING i.organisation_id, i.audit, $3::text AS message, due.outcome_seal
     ), ${APPROVE_CLEARED}
     SELECT audit FROM approved`,
@@ -98,5 +96,6 @@ export const CLEAR_DUE: Statement = {
 export const PUT_OFF_ITEMS: Statement = {
   name: 'put-off-items',
   text: `
-    UPDATE directdebit_item SET next_at = next_at + interval '1 hour' WHERE organisation_id = $1 AND audit = ANY ($2::integer[])`,
+    UPDATE directdebit_item SET next_at = to_timestamp($3::float8 / 1000) + interval '1 hour'
+    WHERE organisation_id = $1 AND audit = ANY ($2::integer[]) AND next_at IS NOT NULL`,
 };

@@ -125,7 +125,11 @@ export class Clearing {
       for (const { organisationId, audit } of rows) {
         await bank.giveBack(referenceOf(organisationId, audit));
       }
-      await takeReturns(database, this.parts.keys, rows, { actor: SIMULATED_BANK, nowMs });
+      const declined = await takeReturns(database, this.parts.keys, rows, { actor: SIMULATED_BANK, nowMs });
+      const taken = new Set(declined.map(({ organisationId, audit }) => `${organisationId}/${audit}`));
+      const left = rows.filter(({ organisationId, audit }) => !taken.has(`${organisationId}/${audit}`));
+      for (const organisationId of new Set(left.map((one) => one.organisationId)))
+        await putOff(database, organisationId, left, nowMs);
       if (rows.length < BATCH) return;
     }
   }
@@ -150,12 +154,28 @@ export class Clearing {
         this.parts.keys,
         rows.map(({ stored }) => ({ stored, next: { ...stored, status: 'approved', ...CLEARED_CODE } })),
       );
-      if (changed.length > 0)
-        await connection.query(PUT_OFF_ITEMS, [organisationId, changed.map(({ stored }) => stored.audit)]);
+      const left = changed.map(({ stored }) => stored);
+      await putOff(connection, organisationId, left, nowMs);
+      if (sealed.length === 0) continue;
       const items = sealed.map(({ stored, outcomeSeal }) => ({ ...stored, outcomeSeal }));
-      const values = [...settlementCalendar(nowMs), CLEARED.responseMessage, ...CLEARED_ITEMS.encode(items)];
-      if (items.length > 0) await connection.query(CLEAR_DUE, values);
+      await connection.query(CLEAR_DUE, [
+        ...settlementCalendar(nowMs),
+        CLEARED.responseMessage,
+        organisationId,
+        ...CLEARED_ITEMS.encode(items),
+      ]);
     }
     return due.length;
   }
+}
+
+/** Of these those of the organisation: somebody has changed them, and they must not be in the way of others. */
+async function putOff(
+  database: Queryable,
+  organisationId: OrganisationId,
+  items: readonly Pick<StoredOutcome, 'organisationId' | 'audit'>[],
+  nowMs: number,
+): Promise<void> {
+  const audits = items.filter((item) => item.organisationId === organisationId).map(({ audit }) => audit);
+  if (audits.length > 0) await database.query(PUT_OFF_ITEMS, [organisationId, audits, nowMs]);
 }

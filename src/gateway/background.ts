@@ -1,13 +1,15 @@
 // The background loops of a gateway: heartbeats, resolver, sweep, clearing of direct debits, close of settlement days,
-// destruction of cards, renewal of keys, daily figures, operators' requests, expiry of old events, and wiping of memory.
+// destruction of cards, renewal of keys, looks at sealed rows, daily figures, operators' requests, expiry of old events, and wiping of memory.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock/clock.js';
 import type { Clearing } from '../directdebit/clearing.js';
 import { EventRetention } from '../events/feed.js';
 import { DayFigures } from '../figures/day-figures.js';
 import { ReadBuffer } from '../http/read-buffer.js';
+import { reportMisfits } from '../installation/subjects.js';
 import type { ChainKey } from '../journal/blocks.js';
 import { JournalChain } from '../journal/chain.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
 import { CardDestruction } from '../payments/cards/card-destruction.js';
 import type { Resolver } from '../payments/doubt/resolver.js';
 import { Sweep } from '../payments/doubt/sweep.js';
@@ -19,7 +21,6 @@ import type { RequestRunner } from '../payments/requests/request-runner.js';
 import { DayClosing } from '../settlement/closing.js';
 import type { KeyRenewal } from '../vault/keys/renewal.js';
 import type { Databases } from './database/databases.js';
-import { chainReports } from './journal-anchoring.js';
 import { Loop } from './loop.js';
 import type { ClockWatch } from './observability/clock-watch.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
@@ -40,6 +41,9 @@ const FORGET_EVENTS_EVERY_MS = 3_600_000;
 const COUNT_FIGURES_EVERY_MS = 1_000;
 const FORGET_FIGURES_EVERY_MS = 3_600_000;
 const CHAIN_JOURNAL_EVERY_MS = 1_000;
+const LOOK_AT_SEALS_EVERY_MS = 60_000;
+/** Where there are many rows, less often: it takes two percent of the time at most. */
+const LOOKS_SHARE = 50;
 const OVERWRITE_EVERY_MS = 10_000;
 
 export interface BackgroundParts {
@@ -59,6 +63,7 @@ export interface BackgroundParts {
   readonly requests: RequestRunner;
   readonly vault: Pick<Vault, 'keys' | 'provider'>;
   readonly chainKey: ChainKey;
+  readonly credentialKey: CredentialKey;
 }
 
 export class Background {
@@ -74,6 +79,7 @@ export class Background {
   readonly #counting: Loop;
   readonly #tokens: Loop;
   readonly #chaining: Loop;
+  readonly #seals: Loop;
   readonly #figures: Loop;
   readonly #forgettingFigures: Loop;
   readonly #overwriting: Loop;
@@ -132,8 +138,26 @@ export class Background {
       // No request has left secrets in memory yet, and a starting process is busy.
       { pausesFirst: true },
     );
-    const chain = new JournalChain(databases.background, parts.chainKey, chainReports(log));
+    const chain = new JournalChain(databases.background, parts.chainKey, {
+      onForeign: (ids) => {
+        parts.seals.foreign(ids.length);
+        log.error({ entries: ids }, 'journal entries were not written by the gateway');
+      },
+      onCut: ({ number, failover }) =>
+        log.error({ block: number, failover }, 'the journal chain does not continue from its last block'),
+    });
     this.#chaining = new Loop(() => chain.run(), CHAIN_JOURNAL_EVERY_MS, failed('journal chain'));
+    let nextLookMs = 0;
+    this.#seals = new Loop(
+      async () => {
+        const nowMs = performance.now();
+        if (nowMs < nextLookMs) return;
+        await reportMisfits(databases.background, parts.credentialKey);
+        nextLookMs = nowMs + (performance.now() - nowMs) * LOOKS_SHARE;
+      },
+      LOOK_AT_SEALS_EVERY_MS,
+      failed('look at sealed rows'),
+    );
     this.#renewing = new Loop(() => parts.renewal.run(), RENEW_KEYS_EVERY_MS, failed('key renewal'));
     const { keys, provider } = parts.vault;
     this.#counting = new Loop(() => keys.recordSeals(), COUNT_SEALS_EVERY_MS, failed('count of seals'));
@@ -179,6 +203,7 @@ export class Background {
       this.#counting,
       this.#tokens,
       this.#chaining,
+      this.#seals,
       this.#figures,
       this.#forgettingFigures,
       this.#overwriting,

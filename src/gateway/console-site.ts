@@ -34,6 +34,8 @@ export interface OpenConsole {
   /** With the rights of operators' commands. */
   readonly database: Database;
   readonly key: CredentialKey;
+  /** What it has found of seals. */
+  figures(): Figures;
   close(): Promise<void>;
 }
 
@@ -102,6 +104,12 @@ export async function openConsole({
       site,
       database,
       key,
+      figures: () => ({
+        brokenSeals: [
+          [['row'], seals.count],
+          [['journal'], seals.forgedEntries],
+        ],
+      }),
       close: async () => {
         await site.close();
         await Promise.all([database.close(), readDatabase.close()]);

@@ -133,6 +133,7 @@ export function startGateway({
       figures,
       chainKey,
       credentialKey,
+      seals,
     };
     const pipeline = assemblePipeline(parts);
     resolveNow = () => pipeline.background.resolveNow();

@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import type { Figures } from '../http/observability/metrics.js';
 import { JournalAnchor } from '../journal/anchor.js';
 import { ChainKey } from '../journal/blocks.js';
-import { type ChainReports, JournalChain } from '../journal/chain.js';
 import { signedCheckpoint } from '../journal/checkpoints.js';
 import { Database } from '../postgres/database.js';
 import { journalKey } from './callers.js';
@@ -20,14 +19,6 @@ export interface JournalAnchoring {
   close(): Promise<void>;
 }
 
-export function chainReports(log: Pick<Logger, 'error'>): ChainReports {
-  return {
-    onForeign: (ids) => log.error({ entries: ids }, 'journal entries were not written by the gateway'),
-    onCut: ({ number, failover }) =>
-      log.error({ block: number, failover }, 'the journal chain does not continue from its last block'),
-  };
-}
-
 /** Once for a gateway, however many workers it has. Undefined if the settings name no anchor. */
 export async function startAnchoring(
   settings: Settings,
@@ -38,8 +29,6 @@ export async function startAnchoring(
   const database = new Database(databaseUrl, { maxConnections: 1, applicationName: 'tollgate-anchor' });
   try {
     const key = new ChainKey(await journalKey(database, await openKeyProvider(settings, database)));
-    // A new installation has no block yet, and would have no anchor for its first minute.
-    await new JournalChain(database, key, chainReports(log)).run();
     const anchor = new JournalAnchor(settings.journalAnchors, () => signedCheckpoint(database, key), {
       onFailing: (destination, reason) =>
         log.error({ destination, reason: reasonOf(reason) }, 'the journal cannot be anchored; tried again'),

@@ -12,8 +12,8 @@ import type { Settings } from './settings/settings.js';
 export interface Operators extends Pick<OperatorsListener, 'url' | 'close'> {
   /** Shows this gateway's metrics from now on, and those of its first process. */
   show(gateway: Pick<Gateway, 'figures' | 'certificate'>, further?: () => Figures): void;
-  /** Serves the console from now on. */
-  serve(site: Site): void;
+  /** Serves the console from now on, and shows its metrics. */
+  serve(site: Site, figures: () => Figures): void;
   /** With TLS, from the next handshake on. */
   useCertificate(certificate: Certificate): void;
 }
@@ -29,9 +29,11 @@ export async function openOperators(
   let served: Site | undefined;
   let shown: Pick<Gateway, 'figures' | 'certificate'> | undefined;
   let ofFirstProcess: () => Figures = () => ({});
+  let ofConsole = ofFirstProcess;
   const gather = async () => [
     connectionFigures('operators', listener.connections),
     ofFirstProcess(),
+    ofConsole(),
     ...(shown === undefined ? [] : [...(await shown.figures()), certificateFigures(shown.certificate())]),
   ];
   const listener = await listenForOperators({
@@ -50,8 +52,9 @@ export async function openOperators(
       shown = gateway;
       ofFirstProcess = further;
     },
-    serve(site) {
+    serve(site, figures) {
       served = site;
+      ofConsole = figures;
     },
     useCertificate: ({ pair }) => listener.useCertificate(pair),
     close: () => listener.close(),

@@ -4,6 +4,7 @@ import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { Clearing } from '../directdebit/clearing.js';
+import { Banks } from '../directdebit/direct-entry.js';
 import { DirectDebitFiles } from '../directdebit/files/files.js';
 import {
   RECORD_DIRECT_DEBIT_REFUNDS,
@@ -12,12 +13,13 @@ import {
 } from '../directdebit/intake.sql.js';
 import { rotation } from '../installation/keys.js';
 import type { ChainKey } from '../journal/blocks.js';
+import type { SealWatch } from '../journal/seal-watch.js';
 import { Routes } from '../organisations/routing/routes.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { LateAnswers } from '../payments/doubt/late-answers.js';
 import { Resolver } from '../payments/doubt/resolver.js';
 import { Lookup } from '../payments/finding/lookup.js';
-import { Asking, Banks, LinkChoice, Orders, Rerouting } from '../payments/pipeline/ask-acquirer.js';
+import { Asking, LinkChoice, Orders, Rerouting } from '../payments/pipeline/ask-acquirer.js';
 import { Capacity } from '../payments/pipeline/capacity.js';
 import { type BatchOptions, Claims } from '../payments/pipeline/claim.js';
 import { Creation, type Point } from '../payments/pipeline/create.js';
@@ -50,6 +52,7 @@ export interface PipelineParts {
   readonly clocks: ClockWatch;
   readonly ledger: SimulatorLedger;
   readonly chainKey: ChainKey;
+  readonly seals: SealWatch;
   readonly credentialKey: CredentialKey;
 }
 
@@ -135,7 +138,8 @@ function makeAsking(
   const { breakers } = links;
   const routes = new Routes(databases.vital);
   const banks = new Banks(databases.lookUps, batches);
-  const choice = new LinkChoice({ links, banks, routes, capacity, breakers, deadlineMs });
+  const bankOf = banks.of.bind(banks);
+  const choice = new LinkChoice({ links, bankOf, routes, capacity, breakers, deadlineMs });
   const rerouting = new Rerouting(databases.commits, batches);
   const { onResolved } = resolverLog(log, figures);
   const lateAnswers = new LateAnswers({
@@ -195,7 +199,7 @@ function makeClearing({ databases, ledger, vault, registration }: PipelineParts)
 
 /** An operator's request takes the same path as a client's, from arrival to answer. */
 function makeRunner(
-  { settings, log, watch, databases, registration, credentialKey }: PipelineParts,
+  { settings, watch, databases, registration, credentialKey, seals }: PipelineParts,
   creation: Creation,
 ): RequestRunner {
   const { searchFence } = registration;
@@ -219,8 +223,7 @@ function makeRunner(
         }
       },
     },
-    onAltered: ({ organisation, id: request }) =>
-      log.error({ organisation, request }, 'the seal of an operator request is broken: refused'),
+    onAltered: ({ id }) => seals.report(`request/${id}`, 'changed'),
     onError: (error) => watch.jobFailed('operator request', error),
   });
 }

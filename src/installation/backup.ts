@@ -69,7 +69,7 @@ async function backUp(
     action: 'gateway.backed_up',
     detail: `${folder}: ${bytes} bytes, taken ${taken}, fingerprint ${fingerprint}${withKey ? ', with the key-encryption key' : ''}`,
   } as const;
-  // guard(backup: no entry without a MAC): if (isJournalled) ⇒
+  // guard(backup: no entry without a MAC): if (isJournalled) ⇒ if (entry)
   if (isJournalled) await journal(database, entry);
   else
     process.stderr.write(

@@ -1,5 +1,6 @@
 // Whether anybody has changed what is sealed, or what it is bound to, by another way than the gateway: every seal is opened, and every token
 // is held against the journal.
+import type { Prepared } from '../acquirers/contract.js';
 import { ItemSeals, type SealedItem } from '../directdebit/files/item-seals.js';
 import { WAITING_ITEMS } from '../directdebit/files/item-seals.sql.js';
 import { DELETED, type DecidingEntry, journalledSeal } from '../journal/deciding-entries.js';
@@ -9,7 +10,7 @@ import { checkMerchant } from '../organisations/merchants.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { SEALED_PAYMENT_DETAILS } from '../payments/cards/payment-details.js';
 import { DoubtSeals } from '../payments/doubt/doubt-seals.js';
-import { isAsDecided, outcomePlace } from '../payments/outcome-seals.js';
+import { isAsAsked, isAsDecided, outcomePlace } from '../payments/outcome-seals.js';
 import { OUTCOMES_TO_VERIFY } from '../payments/outcome-seals.sql.js';
 import type { StoredOutcome } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';
@@ -66,6 +67,10 @@ interface TokenToVerify extends SealedRow, TokenSeal {
 
 interface OutcomeToVerify {
   readonly stored: StoredOutcome;
+  readonly prepared: Prepared;
+  readonly attestation: Buffer | null;
+  /** What its link had prepared is only in the archive. */
+  readonly archived: boolean;
   readonly refundedCents: number;
   readonly completed: boolean;
   readonly voided: boolean;
@@ -183,8 +188,18 @@ class Verification {
     const addsUp = refundedCents === refunds && completed === completions > 0 && voided === voids > 0;
     // guard(verification: counters against the operations): if (!addsUp) ⇒ if (false)
     if (!addsUp) this.#changed(owner, stored, 'what was asked of it does not add up');
+    // guard(verification: operations as they were asked for): !(await this.#isAsAsked(row)) ⇒ false
+    if (!(await this.#isAsAsked(row))) this.#changed(owner, stored, 'is not as it was asked for');
     // guard(verification: every outcome): !(await this.#isSound(stored)) ⇒ false
     if (!(await this.#isSound(stored))) this.#changed(owner, stored, 'its outcome is not as it was decided');
+  }
+
+  /** Of operations on an earlier transaction that are decided: an operation on them goes by what their link has prepared. */
+  async #isAsAsked({ stored, prepared, attestation, archived }: OutcomeToVerify): Promise<boolean> {
+    const { targetAudit } = stored;
+    if (targetAudit === null || targetAudit === undefined || archived || stored.status === 'unknown')
+      return true;
+    return isAsAsked(this.keys, { ...stored, targetAudit, prepared, attestation });
   }
 
   /** What is in doubt may be decided, or begin to be reversed, while it is looked at. */

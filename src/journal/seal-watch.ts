@@ -65,7 +65,7 @@ export class SealWatch {
     return this.#count;
   }
 
-  /** How often a forged journal entry was passed over. */
+  /** How often a forged journal entry was passed over, or found by the chain. */
   get forgedEntries(): number {
     return this.#forgedEntries;
   }
@@ -76,6 +76,11 @@ export class SealWatch {
     if (this.#forged.has(entry) || this.#forged.size >= MOST_REMEMBERED) return;
     this.#forged.add(entry);
     this.onForgedEntry(entry);
+  }
+
+  /** The chain has found entries that Tollgate did not write. */
+  foreign(entries: number): void {
+    this.#forgedEntries += entries;
   }
 
   /** The seal of a row that is as it was when it was found to fit. */

@@ -1,7 +1,7 @@
 // An operator as its row has it, and as it was sealed, under the key that users are sealed under: the console lets nobody in who is not
 // as it was sealed. Each change is sealed anew, and journalled with it.
 import { type JournalAction, journal } from '../journal/journal.js';
-import { checkSeal, fitNow, type SealedRow } from '../journal/seals.js';
+import { checkSeal, fitNow, reportMisfit, type SealedRow } from '../journal/seals.js';
 import { type CredentialKey, hex, sameBytes } from '../organisations/users/credentials.js';
 import type { Queryable } from '../postgres/database.js';
 import type { OperatorRole } from '../tasks/task.js';
@@ -63,23 +63,6 @@ export interface SealedOperator extends SignInMeans {
   readonly enabledMs: number | null;
 }
 
-/** What the seal of a session covers. */
-export interface SealedSession {
-  readonly tag: Buffer;
-  readonly operator: string;
-  readonly stage: SessionStage;
-  readonly method: SignInMethod;
-  readonly endsMs: number;
-}
-
-/**
- * A link lets somebody in only as far as to say how they will sign in from then on. `command_line`: a token, which shows who runs
- * commands and opens no page.
- */
-export type SessionStage = 'enrolling' | 'signed_in' | 'command_line';
-
-export type SignInMethod = 'link' | 'demo' | 'passkey' | 'password' | 'provider';
-
 export function sealOfOperator(key: CredentialKey, operator: SealedOperator): Buffer {
   const { name, role, organisationId, linkTag, linkUntilMs, version, removed } = operator;
   const parts = [name, role, organisationId, hex(linkTag), linkUntilMs, version, removed];
@@ -97,15 +80,6 @@ export function sealOfOperator(key: CredentialKey, operator: SealedOperator): Bu
 
 export function isSealedOperator(key: CredentialKey, operator: SealedOperator, seal: Buffer | null): boolean {
   return seal !== null && sameBytes(sealOfOperator(key, operator), seal);
-}
-
-export function sealOfSession(key: CredentialKey, session: SealedSession): Buffer {
-  const { tag, operator, stage, method, endsMs } = session;
-  return key.macOf(['tollgate session', hex(tag), operator, stage, method, endsMs]);
-}
-
-export function isSealedSession(key: CredentialKey, session: SealedSession, seal: Buffer): boolean {
-  return sameBytes(sealOfSession(key, session), seal);
 }
 
 /** Nothing for an operator that was sealed before there was any of it: such a seal still holds. */
@@ -157,7 +131,10 @@ export async function isAsSealedLast(
   key: CredentialKey,
   row: OperatorRow,
 ): Promise<boolean> {
-  if (!isSealedOperator(key, row, row.seal)) return false;
+  if (!isSealedOperator(key, row, row.seal)) {
+    await reportMisfit(database, journalledOperator(row).subject, 'changed');
+    return false;
+  }
   const fit = await fitNow(database, { ...journalledOperator(row), newest: row.newest });
   // guard(operators: nobody whose earlier row was put back): fit.kind === 'fits' ⇒ fit.version >= 0
   return fit.kind === 'fits';

@@ -25,7 +25,8 @@ export const TARGET_AND_OPERATIONS: Statement = {
 export const OUTCOMES_TO_VERIFY: Statement = {
   name: 'outcomes-to-verify',
   text: `
-    SELECT ${OUTCOME} AS stored, t.refunded_cents AS "refundedCents", t.completed_by IS NOT NULL AS completed,
+    SELECT ${OUTCOME} AS stored, t.prepared, t.attestation, t.archived_at IS NOT NULL AND t.prepared IS NULL AS archived,
+      t.refunded_cents AS "refundedCents", t.completed_by IS NOT NULL AS completed,
       t.voided_by IS NOT NULL AS voided, coalesce(live.refunds, 0)::bigint AS refunds, coalesce(live.completions, 0)::integer AS completions,
       coalesce(live.voids, 0)::integer AS voids
     FROM (SELECT * FROM transaction

@@ -116,9 +116,14 @@ const REFUSALS = {
     'the user {username} has a broken seal: somebody, or an earlier release, has changed it in the database',
   acquirer_unprotected:
     'the live link {acquirer} would go without TLS or without MAC keys: cards could be read on their way, or answers be made up',
+  journal_changed_before_sealing:
+    'what an earlier release has stored is not sealed yet, and the journal is not whole ({problem}): somebody may have taken away that it was sealed',
+  gateways_serve_before_sealing:
+    'what an earlier release has stored is to be sealed, and {processes} gateways are running: they store without seals',
   subject_not_found:
     'there is nothing called {subject}, and there never was; such names are merchant/17 and acquirer/visa',
-  subject_not_sealable: '{subject} cannot be sealed as it is: rights that were taken away would come back',
+  subject_not_sealable:
+    '{subject} cannot be sealed as it is: rights or approvals that were taken away would come back',
   seal_broken: '{subject} is not as it was sealed ({misfit}): somebody has written to the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',

@@ -55,8 +55,8 @@ describe('a link that refuses to open', () => {
   test('the gateway starts and logs it; no payment is sent until the link opens', async () => {
     const closed = new AwkwardLink(new AwkwardHost());
     closed.refusals = Number.POSITIVE_INFINITY;
-    const { api, sql, logged } = await testGateway({ acquirers: [closed] });
-    await sql(`UPDATE merchant SET acquirer = 'awkward' WHERE id = 1`);
+    const { api, sqlSealed, logged } = await testGateway({ acquirers: [closed] });
+    await sqlSealed(`UPDATE merchant SET acquirer = 'awkward' WHERE id = 1`);
     expect(logged()).toContain('"link":"awkward","reason":"the line is engaged"');
     const { status, body } = await api.purchase();
     expect([status, body.status]).toMatchObject([

@@ -55,7 +55,7 @@ async function filesOf(path: string): Promise<string[]> {
 }
 
 describe.each(EXPORTS)('%s', (_, line, table, beginning) => {
-  // catches(whole files: what is interrupted leaves nothing) processes: in the middle → nothing is left
+  // catches(whole files: what is interrupted leaves nothing) processes: in the middle → no file is left
   test.each(['SIGINT', 'SIGTERM'] as const)('%s in the middle → no file is left', async (signal) => {
     const path = join(gateway.dataDir, randomUUID());
     await inTheMiddle(line(), table, path, async (running) => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { demoLink } from '../../src/demo/demo.js';
 import { Database } from '../../src/postgres/database.js';
 import { inBrowser, newPerson, openPage, WHY_NO_BROWSER } from '../../testkit/browser.js';
+import { sessionsAgo } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,
@@ -59,11 +60,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     await today(page);
   }
 
-  const provedLongAgo = (name: string) =>
-    desk.gateway.sql(
-      `UPDATE operator_session SET proved_at = now() - interval '6 minutes' WHERE operator = $1`,
-      [name],
-    );
+  const provedLongAgo = (name: string) => sessionsAgo(desk.gateway, name, { proved: 6 });
 
   async function refundForm(page: Page, amount: string) {
     const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
@@ -141,9 +138,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       const { page } = device;
       const view = `${desk.url}/transactions?status=declined&mode=test`;
       await follow(page, view.slice(desk.url.length));
-      await desk.gateway.sql(
-        `UPDATE operator_session SET seen_at = now() - interval '31 minutes' WHERE operator = 'petra'`,
-      );
+      await sessionsAgo(desk.gateway, 'petra', { seen: 31 });
       await gate(page);
       await page
         .getByText('Your session has ended. Sign in again, and you are back where you were.')
@@ -182,9 +177,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       await page.getByRole('banner').click();
       await page.getByRole('link', { name: 'In doubt' }).click();
       await shown(page);
-      await desk.gateway.sql(
-        `UPDATE operator_session SET seen_at = now() - interval '10 minutes' WHERE operator = 'petra'`,
-      );
+      await sessionsAgo(desk.gateway, 'petra', { seen: 10 });
       const isFresh = async () => {
         const [row] = await desk.gateway.sql<{ fresh: boolean }>(
           `SELECT bool_or(seen_at > now() - interval '5 minutes') AS fresh FROM operator_session WHERE operator = 'petra'`,

@@ -1,8 +1,9 @@
 // Direct debits on the simulated bank as days go by: everything at its time, and once.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { addBusinessDays, settlementCutOff } from '../../src/values/time.js';
+import { moveClock } from '../../testkit/bank-day.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
-import { testGateway } from '../../testkit/gateway.js';
+import { LOGINS, testGateway } from '../../testkit/gateway.js';
 
 const VOIDABLE_UNTIL = 'GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL';
 
@@ -51,6 +52,40 @@ test('the day closes, a return comes one business day later, clearing two busine
     ['declined', false],
   ]);
   await expectBooksToAgree(timed);
+});
+
+// catches(direct debit: what was changed neither clears nor comes back)
+test('either login changes debits that wait → they neither clear nor come back, and it is reported; others do', async () => {
+  const own = await testGateway();
+  const { api } = own;
+  const lodged = async () => [
+    (await api.purchase({ bankAccount: {} })).body.audit,
+    (await api.purchase({ bankAccount: { account_number: '900003' } })).body.audit,
+  ];
+  const untouched = await lodged();
+  const changed: number[] = [];
+  for (const login of LOGINS) {
+    const audits = await lodged();
+    changed.push(...audits);
+    await own.sqlAs(login, `UPDATE transaction SET response_code = '00' WHERE audit IN (${audits})`);
+  }
+  await moveClock(own, 12);
+  const statuses = async (audits: readonly number[]) =>
+    (
+      await own.sql<{ status: string }>(
+        'SELECT status FROM transaction WHERE audit = ANY($1) ORDER BY audit',
+        [audits],
+      )
+    ).map(({ status }) => status);
+  await vi.waitUntil(async () => (await statuses(untouched)).join() === 'approved,declined', {
+    timeout: 60_000,
+  });
+  expect(await statuses(changed)).toEqual(Array(4).fill('pending'));
+  const broken = await own.sql(
+    `SELECT DISTINCT audit FROM journal WHERE action = 'seal.broken' ORDER BY audit`,
+  );
+  expect(broken.map(({ audit }) => audit)).toEqual(changed);
+  for (const audit of changed) expect((await api.lookUp(audit)).status).toBe(503);
 });
 
 test('two processes of one gateway over several days → every item goes to the bank once', async () => {

@@ -11,6 +11,8 @@ import { filesUnder, read } from '../../testkit/project-files.js';
 const PAGE = read('docs/ARCHITECTURE.md');
 const CHAPTERS = filesUnder('docs/architecture');
 const ROUNDS = 8;
+/** After a second users are read again, which is not part of a purchase. */
+const FRESH_MS = 800;
 
 const filesIn = (text: string) =>
   [...text.matchAll(/`((?:src|test|testkit|proof|bench|schema|migrations)\/[\w./-]+\.(?:ts|sql))`/g)].map(
@@ -43,16 +45,19 @@ test('a purchase → runs through exactly the files that the page lists', async 
   try {
     await session.post('Profiler.enable');
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-    for (let round = 0; round < ROUNDS; round += 1) {
+    while (windows.length < ROUNDS) {
       await filesThatRan(session);
       // Long enough for background work to run, which falls into some of the purchases' windows too.
       await sleep(100);
       for (const path of await filesThatRan(session)) idle.add(path);
       // What has gone stale is read again here.
+      const readMs = performance.now();
       await gateway.api.purchase();
       await filesThatRan(session);
       await gateway.api.purchase();
-      windows.push(await filesThatRan(session));
+      const window = await filesThatRan(session);
+      // On a busy machine some rounds take too long.
+      if (performance.now() - readMs < FRESH_MS) windows.push(window);
     }
   } finally {
     session.disconnect();

@@ -1,6 +1,7 @@
 // Rows that direct cards and money, or give rights: altered, inserted, put back or deleted in the database by somebody without the key.
 // They are not used, and everybody is told.
 import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { addAcquirer, setAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
@@ -16,9 +17,12 @@ import { addWebhook, removeWebhook } from '../../src/webhooks/webhook-tasks.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
 import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
-import { signedIn } from '../../testkit/console.js';
+import { signedIn, tokenFor } from '../../testkit/console.js';
 import { expectEach } from '../../testkit/each-case.js';
-import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { LOGINS, type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker, somebodyWaits } from '../../testkit/locks.js';
+import { scrape } from '../../testkit/scrape.js';
+import { vaultOf } from '../../testkit/vault-client.js';
 import { GatewayAtHost } from '../acquirers/iso8583/gateway-at-host.js';
 
 const SOON = { timeout: 30_000, interval: 50 };
@@ -33,13 +37,6 @@ beforeAll(async () => {
   ({ gateway, database, provider } = at);
 });
 afterAll(() => at.stop());
-
-/** As this login of the database, past triggers and checks of ours. */
-const as = (login: 'tollgate_operator' | 'tollgate_application', statement: string) =>
-  gateway.sql(`BEGIN; SET LOCAL ROLE ${login}; ${statement}; COMMIT`).catch(async (error) => {
-    await gateway.sql('ROLLBACK');
-    throw error;
-  });
 
 async function problems(): Promise<Record<string, string>> {
   const found = await verifySubjects(database, gateway.credentialKey);
@@ -60,6 +57,46 @@ async function restored(table: string, where: string): Promise<() => Promise<unk
   const write = `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM ${table} WHERE ${where};
     INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT * FROM ${copy}; COMMIT`;
   return () => gateway.sql(write);
+}
+
+/** Puts it back with the rights of the operating login: as an UPDATE, and where it is gone as an INSERT. */
+async function restoredByOperator(table: string, where: string): Promise<() => Promise<void>> {
+  const copy = `saved_${Math.random().toString(36).slice(2)}`;
+  await gateway.sql(`CREATE TABLE ${copy} AS SELECT * FROM ${table} WHERE ${where};
+    GRANT SELECT ON ${copy} TO tollgate_operator`);
+  const [row] = await gateway.sql<{ names: string }>(
+    `SELECT string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns
+     WHERE table_name = $1 AND column_name <> 'id'`,
+    [table],
+  );
+  return async () => {
+    const isThere = (await gateway.sql(`SELECT FROM ${table} WHERE ${where}`)).length > 0;
+    await gateway.sqlAs(
+      'tollgate_operator',
+      isThere
+        ? `UPDATE ${table} SET (${row?.names}) = (SELECT ${row?.names} FROM ${copy}) WHERE ${where}`
+        : `INSERT INTO ${table} SELECT * FROM ${copy}`,
+    );
+  };
+}
+
+const refusedToApplication = (statement: string) =>
+  expect(gateway.sqlAs('tollgate_application', statement), statement).rejects.toMatchObject({
+    code: '42501',
+  });
+
+const broken = async (of: string) =>
+  (await scrape(gateway.operatorsUrl)).sum('tollgate_broken_seals_total', { of }) ?? 0;
+
+/** The commands that look at everything find the row, and end with 1. */
+async function foundByCommands(subject: string): Promise<void> {
+  const verified = await tollgate('keys', 'verify');
+  expect([verified.code, verified.stdout]).toEqual([1, expect.stringContaining(subject)]);
+  const doctor = await tollgate('doctor');
+  expect([doctor.code, doctor.stdout]).toEqual([
+    1,
+    expect.stringMatching(/failed +sealed rows +\d+ of \d+ are not as they were sealed/),
+  ]);
 }
 
 /** A host of the attacker's, and how much it was sent. */
@@ -87,9 +124,11 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     const putBack = await restored('acquirer', `name = 'bank'`);
     const attack = `UPDATE acquirer SET host = '127.0.0.1', port = ${thief.port}, tls = false, mac_keys = NULL,
       key_encryption_key = NULL WHERE name = 'bank'`;
-    await expect(as('tollgate_application', attack)).rejects.toMatchObject({ code: '42501' });
-    await as('tollgate_operator', attack);
+    await refusedToApplication(attack);
+    const before = await broken('row');
+    await gateway.sqlAs('tollgate_operator', attack);
     await told('acquirer/bank', 'changed');
+    expect(await broken('row')).toBeGreaterThan(before);
     // The gateway that runs goes on with the link as it was sealed.
     expect((await gateway.api.purchase()).body.status.transaction_status_code).toBe('approved');
     const second = await testGateway({ shareWith: gateway });
@@ -98,10 +137,7 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     expect(thief.received()).toBe(0);
     await second.close();
     expect(await problems()).toEqual({ 'acquirer/bank': 'changed' });
-    const { code, stdout } = await tollgate('keys', 'verify');
-    expect([code, stdout]).toEqual([1, expect.stringContaining('acquirer/bank')]);
-    const doctor = await tollgate('doctor');
-    expect(doctor.stdout).toMatch(/failed +sealed rows +1 of \d+ are not as they were sealed/);
+    await foundByCommands('acquirer/bank');
     expect(
       await gateway.sql(
         `SELECT actor FROM journal WHERE action = 'seal.broken' AND detail = 'acquirer/bank: changed' LIMIT 1`,
@@ -118,17 +154,19 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     thief.server.close();
   });
 
+  // catches(directions: a row that is gone is found)
   test('inserted → not opened; deleted → told, and the link in use stays', async () => {
     const thief = await listening();
-    await as(
-      'tollgate_operator',
-      `INSERT INTO acquirer (name, kind, mode, host, port, dialect) VALUES ('mine', 'iso8583', 'test', '127.0.0.1', ${thief.port}, 'as2805')`,
-    );
+    const inserting = `INSERT INTO acquirer (name, kind, mode, host, port, dialect)
+      VALUES ('mine', 'iso8583', 'test', '127.0.0.1', ${thief.port}, 'as2805')`;
+    await refusedToApplication(inserting);
+    await gateway.sqlAs('tollgate_operator', inserting);
     await told('acquirer/mine', 'not sealed');
     expect(thief.received()).toBe(0);
     await gateway.sql(`DELETE FROM acquirer WHERE name = 'mine'`);
     const putBack = await restored('acquirer', `name = 'bank'`);
-    await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM acquirer; COMMIT`);
+    await refusedToApplication('DELETE FROM acquirer');
+    await gateway.sqlAs('tollgate_operator', `DELETE FROM acquirer`);
     await told('acquirer/bank', 'is gone');
     expect(await problems()).toEqual({ 'acquirer/bank': 'is gone' });
     expect((await gateway.api.purchase()).body.status.transaction_status_code).toBe('approved');
@@ -145,23 +183,23 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     const now = await restored('acquirer', `name = 'bank'`);
     // The row before, with a copy of the entry that sealed it: genuine, and newer by its number.
     await putBack();
-    await as(
-      'tollgate_application',
-      `INSERT INTO journal (actor, action, detail, mark, subject, subject_version, seal)
-       SELECT actor, action, detail, mark, subject, subject_version, seal FROM journal
-       WHERE subject = 'acquirer/bank' ORDER BY id LIMIT 1`,
-    );
+    for (const login of LOGINS)
+      await gateway.sqlAs(
+        login,
+        `INSERT INTO journal (actor, action, detail, mark, subject, subject_version, seal)
+         SELECT actor, action, detail, mark, subject, subject_version, seal FROM journal
+         WHERE subject = 'acquirer/bank' ORDER BY id LIMIT 1`,
+      );
     expect(await problems()).toEqual({ 'acquirer/bank': 'changed' });
     await now();
     expect(await problems()).toEqual({});
-    const forge = (count: number) =>
-      as(
-        'tollgate_application',
+    for (const login of LOGINS)
+      await gateway.sqlAs(
+        login,
         `INSERT INTO journal (actor, action, subject, subject_version, seal)
          SELECT 'operator:test', 'acquirer.changed', 'acquirer/bank', 2147483647, decode(repeat('00', 32), 'hex')
-         FROM generate_series(1, ${count})`,
+         FROM generate_series(1, 3)`,
       );
-    await forge(3);
     expect(await problems()).toEqual({});
     await told('acquirer/bank', 'a seal in the journal is forged');
     expect((await tollgate('journal', 'verify')).code).toBe(1);
@@ -196,8 +234,8 @@ describe('what an attacker writes with the login of operators', () => {
     await expectEach(changes, async ([, table, change]) => {
       const column = table === 'merchant' ? 'id' : 'merchant_id';
       const putBack = await restored(table, `${column} = 2`);
-      await expect(as('tollgate_application', change)).rejects.toMatchObject({ code: '42501' });
-      await as('tollgate_operator', change);
+      await refusedToApplication(change);
+      await gateway.sqlAs('tollgate_operator', change);
       await expect.poll(async () => (await gateway.api.purchase({ merchant: 2 })).status, SOON).toBe(503);
       expect(await problems()).toEqual({ 'merchant/2': 'changed' });
       await putBack();
@@ -207,6 +245,31 @@ describe('what an attacker writes with the login of operators', () => {
     await expect(setMerchant(database, OPERATOR, 2, {})).resolves.toMatchObject({ id: 2 });
   });
 
+  // catches(directions: nothing is sent under altered terminals)
+  test('about its terminals, while a payment of it is under way → the host hears nothing under them', async () => {
+    const acceptor = { acquirer: 'bank', acceptorId: 'MERCHANT0000009', terminals: ['TERM0009'] };
+    const { id } = await addMerchant(database, OPERATOR, 1, 'Shop', { vault: true, ...acceptor });
+    const user = await addUser(database, OPERATOR, gateway.credentialKey, 'shop', { merchant: id });
+    const api = gateway.as(user);
+    const { virtualPan: pan } = await vaultOf(api, id).newToken();
+    const putBack = await restored('merchant', `id = ${id}`);
+    const lock = await locker(gateway);
+    // Who pays is known by then, the terminals not yet.
+    await lock.query('LOCK TABLE token IN ACCESS EXCLUSIVE MODE');
+    const paying = api.purchase({ pan, merchant: id });
+    await somebodyWaits(gateway);
+    const sent = at.host.messages().length;
+    await gateway.sqlAs('tollgate_operator', `UPDATE merchant SET terminals = '{TERM0001}' WHERE id = ${id}`);
+    await lock.rollback();
+    const { status, code } = await paying;
+    expect([status, code]).toEqual([503, 'not_processed']);
+    expect(at.host.messages()).toHaveLength(sent);
+    await told(`merchant/${id}`, 'changed');
+    await putBack();
+    await expect.poll(async () => (await api.purchase({ pan, merchant: id })).status, SOON).toBe(201);
+    expect(at.last('0200').fields.get(41)).toBe('TERM0009');
+  });
+
   // catches(directions: routes that are not as they were sealed lead nowhere)
   test('about routes → payments of the merchant go nowhere', async () => {
     await addAcquirer(database, OPERATOR, provider, { name: 'other', address: '127.0.0.1:1', test: true });
@@ -214,15 +277,54 @@ describe('what an attacker writes with the login of operators', () => {
     const user = await addUser(database, OPERATOR, gateway.credentialKey, 'routed', { merchant: id });
     await setRoute(database, OPERATOR, id, { acquirer: 'simulator', card: 'visa' });
     const putBack = await restored('route', `merchant_id = ${id}`);
-    await as('tollgate_operator', `UPDATE route SET acquirer = 'other' WHERE merchant_id = ${id}`);
+    const attack = `UPDATE route SET acquirer = 'other' WHERE merchant_id = ${id}`;
+    await refusedToApplication(attack);
+    await gateway.sqlAs('tollgate_operator', attack);
     expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(422);
     await told(`routes/${id}`, 'changed');
     expect(await problems()).toEqual({ [`routes/${id}`]: 'changed' });
     await putBack();
     expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
-    await as('tollgate_operator', `DELETE FROM route WHERE merchant_id = ${id}`);
+    await refusedToApplication('DELETE FROM route');
+    await gateway.sqlAs('tollgate_operator', `DELETE FROM route WHERE merchant_id = ${id}`);
     expect(await problems()).toEqual({ [`routes/${id}`]: 'is gone' });
     await putBack();
+  });
+
+  // catches(directions: a gateway says what is changed or gone)
+  // catches(directions: a row that is gone is found)
+  test('routes, banks or endpoints deleted → every gateway says so by itself, and no card goes over another link', async () => {
+    const { id } = await addMerchant(database, OPERATOR, 1, 'Emptied');
+    await setMerchant(database, OPERATOR, id, { acquirer: 'bank', acceptorId: 'EMPTIED', terminals: ['E1'] });
+    const user = await addUser(database, OPERATOR, gateway.credentialKey, 'emptied', { merchant: id });
+    await setRoute(database, OPERATOR, id, { acquirer: 'simulator', order: 1 });
+    await setDirectEntry(database, OPERATOR, id, REAL_BANK);
+    const means = { provider, networks: [], timeoutMs: 1_000 };
+    const { id: endpoint } = await addWebhook(database, OPERATOR, means, {
+      url: 'https://example.com/',
+      merchant: id,
+    });
+    expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
+    const tables = { route: 'merchant_id', direct_entry: 'merchant_id', webhook_endpoint: 'merchant_id' };
+    const back = [];
+    for (const [table, column] of Object.entries(tables)) {
+      back.push(await restored(table, `${column} = ${id}`));
+      await as('tollgate_operator', `DELETE FROM ${table} WHERE ${column} = ${id}`);
+    }
+    // One that runs knows the routes; one that starts finds none, and sends nothing over the link of the merchant itself.
+    expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
+    const second = await testGateway({ shareWith: gateway });
+    for (const subject of [`routes/${id}`, `bank/${id}`, `webhook/${endpoint}`])
+      await expect.poll(() => second.logged(), SOON).toContain(`"subject":"${subject}","problem":"is gone"`);
+    const { status, code } = await second.as(user).purchase({ merchant: id });
+    expect([status, code]).toEqual([422, 'no_acquirer']);
+    expect(
+      await gateway.sql('SELECT DISTINCT acquirer FROM transaction WHERE merchant_id = $1', [id]),
+    ).toEqual([{ acquirer: 'simulator' }]);
+    await second.close();
+    for (const putBack of back) await putBack();
+    expect(await problems()).toEqual({});
+    await removeWebhook(database, OPERATOR, endpoint);
   });
 
   // catches(directions: nothing is lodged with a bank that is not as it was sealed)
@@ -230,7 +332,9 @@ describe('what an attacker writes with the login of operators', () => {
   test('about a bank → nothing is lodged with it, and it is not set', async () => {
     await setDirectEntry(database, OPERATOR, 3, { ...REAL_BANK, simulated: true });
     const putBack = await restored('direct_entry', 'merchant_id = 3');
-    await as('tollgate_operator', `UPDATE direct_entry SET trace_account = '99999' WHERE merchant_id = 3`);
+    const attack = `UPDATE direct_entry SET trace_account = '99999' WHERE merchant_id = 3`;
+    await refusedToApplication(attack);
+    await gateway.sqlAs('tollgate_operator', attack);
     for (const words of [
       ['directdebit', 'export', '--merchant', '3', '--out', `${gateway.dataDir}/3.aba`],
       ['directdebit', 'show', '--merchant', '3'],
@@ -249,6 +353,79 @@ describe('what an attacker writes with the login of operators', () => {
     expect(await problems()).toEqual({});
   });
 
+  // catches(directions: no bank takes debits that is not as it was sealed)
+  test('about a bank → no debit is taken in, neither for another bank nor for the simulated one', async () => {
+    const debits = async () => {
+      const { status, code } = await gateway.api.purchase({ merchant: 2, bankAccount: {} });
+      return [status, code];
+    };
+    const refused = [422, 'no_acquirer'];
+    await setDirectEntry(database, OPERATOR, 2, REAL_BANK);
+    const putBack = await restored('direct_entry', 'merchant_id = 2');
+    expect(await debits()).toEqual([201, undefined]);
+    await as('tollgate_operator', 'UPDATE direct_entry SET simulated = true WHERE merchant_id = 2');
+    expect(await debits()).toEqual(refused);
+    await told('bank/2', 'changed');
+    await putBack();
+    expect(await debits()).toEqual([201, undefined]);
+    await as('tollgate_operator', 'DELETE FROM direct_entry WHERE merchant_id = 2');
+    expect(await debits()).toEqual(refused);
+    await told('bank/2', 'is gone');
+    await putBack();
+    expect(await problems()).toEqual({});
+  });
+
+  // catches(directions: no file is written that is not as it was sealed)
+  // catches(directions: a file is sealed with the account that money goes to)
+  // catches(schema: a file that a bank has does not look unwritten again)
+  test('about a file for a bank → it is not written, and a bank does not get it twice', async () => {
+    await gateway.api.purchase({ merchant: 2, bankAccount: {} });
+    const exported = (out: string, ...more: string[]) =>
+      tollgate('directdebit', 'export', '--merchant', '2', '--out', join(gateway.dataDir, out), ...more);
+    expect((await exported('made.aba')).code).toBe(0);
+    expect(await problems()).toEqual({});
+    const putBack = await restored('directdebit_file', 'merchant_id = 2');
+    const settings = `settings = (jsonb_set(settings::jsonb, '{traceAccount}', '"99999"'))::json`;
+    for (const change of [settings, 'written_at = NULL'])
+      for (const login of ['tollgate_application', 'tollgate_operator'] as const)
+        await expect(as(login, `UPDATE directdebit_file SET ${change}`)).rejects.toMatchObject({
+          constraint: 'directdebit_file_is_kept',
+        });
+    // Past the triggers, or as a file of the attacker's own.
+    const written = async (...more: string[]) => {
+      const { code, stderr } = await exported('again.aba', ...more);
+      return [code, /(file\/2\/\d+ is not as it was sealed \(.*?\))/.exec(stderr)?.[1]];
+    };
+    await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; UPDATE directdebit_file SET ${settings}
+      WHERE merchant_id = 2; COMMIT`);
+    expect(await written('--file', '1')).toEqual([1, 'file/2/1 is not as it was sealed (changed)']);
+    expect(await problems()).toEqual({ 'file/2/1': 'changed' });
+    await putBack();
+    await as(
+      'tollgate_application',
+      `INSERT INTO directdebit_file SELECT organisation_id, merchant_id, 2, made_at, processing_day, settings, items,
+         debit_cents, credit_cents, NULL, taken_at, simulated FROM directdebit_file WHERE merchant_id = 2`,
+    );
+    expect(await written()).toEqual([1, 'file/2/2 is not as it was sealed (not sealed)']);
+    expect(await problems()).toEqual({ 'file/2/2': 'not sealed' });
+    await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM directdebit_file
+      WHERE number = 2; COMMIT`);
+    expect((await exported('made.aba', '--file', '1')).code).toBe(0);
+  });
+
+  // catches(direct debit: lodged with the bank that took it in)
+  test('about an item → it is not lodged with another bank than the one that took it in', async () => {
+    const { audit } = (await gateway.api.purchase({ merchant: 2, bankAccount: {} })).body;
+    const moved = (to: boolean) =>
+      gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; UPDATE directdebit_item SET simulated = ${to}
+        WHERE audit = ${audit}; COMMIT`);
+    await moved(true);
+    const { code, stdout } = await tollgate('keys', 'verify');
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`direct debit ${audit}`)]);
+    await moved(false);
+    expect((await tollgate('keys', 'verify')).code).toBe(0);
+  });
+
   test('put right and sealed with `keys seal` → used again; a user is not sealed so', async () => {
     await gateway.sql('UPDATE merchant SET card_days = 91 WHERE id = 2');
     expect(await problems()).toEqual({ 'merchant/2': 'changed' });
@@ -264,67 +441,97 @@ describe('what an attacker writes with the login of operators', () => {
 
 describe('an endpoint', () => {
   // catches(directions: nothing is sent to an endpoint that is not as it was sealed)
-  test('that was removed and is put back → nothing is sent there', async () => {
-    const thief = await listening();
+  test('that gets another address, or was removed and is put back, by either login → nothing is sent there', async () => {
     const means = { provider, networks: [], timeoutMs: 1_000 };
-    const { id } = await addWebhook(database, OPERATOR, means, { url: 'https://example.com/', merchant: 1 });
-    const putBack = await restored('webhook_endpoint', `id = ${id}`);
-    await removeWebhook(database, OPERATOR, id);
-    await putBack();
-    await gateway.api.purchase();
-    await told(`webhook/${id}`, 'removed, and is back');
-    expect(await gateway.sql('SELECT FROM webhook_attempt')).toEqual([]);
-    expect(await problems()).toEqual({ [`webhook/${id}`]: 'removed, and is back' });
-    await gateway.sql('DELETE FROM webhook_endpoint');
-    thief.server.close();
+    const attempts = (id: number) => gateway.sql('SELECT FROM webhook_attempt WHERE endpoint_id = $1', [id]);
+    const added = async () => {
+      const wish = { url: 'https://example.com/', merchant: 1 };
+      const { id } = await addWebhook(database, OPERATOR, means, wish);
+      return { id, subject: `webhook/${id}`, where: `id = ${id}` };
+    };
+    for (const login of LOGINS) {
+      const changed = await added();
+      const putBack = await restored('webhook_endpoint', changed.where);
+      const address = `UPDATE webhook_endpoint SET url = 'https://thief.example/' WHERE ${changed.where}`;
+      await gateway.sqlAs(login, address);
+      await gateway.api.purchase();
+      await told(changed.subject, 'changed');
+      expect([await attempts(changed.id), await problems()]).toEqual([[], { [changed.subject]: 'changed' }]);
+      await putBack();
+      await removeWebhook(database, OPERATOR, changed.id);
+      const removed = await added();
+      const copy = `copied_${removed.id}`;
+      await gateway.sql(`CREATE TABLE ${copy} AS SELECT * FROM webhook_endpoint WHERE ${removed.where};
+        GRANT SELECT ON ${copy} TO ${login}`);
+      await removeWebhook(database, OPERATOR, removed.id);
+      await gateway.sqlAs(
+        login,
+        `INSERT INTO webhook_endpoint OVERRIDING SYSTEM VALUE SELECT * FROM ${copy}`,
+      );
+      await gateway.api.purchase();
+      await told(removed.subject, 'removed, and is back');
+      expect([await attempts(removed.id), await problems()]).toEqual([
+        [],
+        { [removed.subject]: 'removed, and is back' },
+      ]);
+      await gateway.sql(`DELETE FROM webhook_endpoint WHERE ${removed.where}`);
+    }
   });
 });
 
 describe('rights that were taken away', () => {
   test('a revoked user whose row is put back → 401, and told', async () => {
-    const user = await addUser(database, OPERATOR, gateway.credentialKey, 'leaver', { merchant: 1 });
+    const key = gateway.credentialKey;
+    const user = await addUser(database, OPERATOR, key, 'leaver', { merchant: 1 });
     expect((await gateway.as(user).lookUp(1)).status).toBe(200);
-    const putBack = await restored('gateway_user', `username = 'leaver'`);
-    await revokeUser(database, OPERATOR, gateway.credentialKey, 'leaver');
-    await expect(
-      as('tollgate_application', 'UPDATE gateway_user SET revoked_at = NULL'),
-    ).rejects.toMatchObject({
-      code: '42501',
-    });
+    const putBack = await restoredByOperator('gateway_user', `username = 'leaver'`);
+    await revokeUser(database, OPERATOR, key, 'leaver');
+    await refusedToApplication('UPDATE gateway_user SET revoked_at = NULL');
     await putBack();
     await expect.poll(async () => (await gateway.as(user).lookUp(1)).status, SOON).toBe(401);
     await told('user/leaver', 'changed');
     expect(await problems()).toEqual({ 'user/leaver': 'changed' });
-    await revokeUser(database, OPERATOR, gateway.credentialKey, 'leaver');
+    await foundByCommands('user/leaver');
+    await revokeUser(database, OPERATOR, key, 'leaver');
     expect(await problems()).toEqual({});
   });
 
   // catches(operators: nobody whose earlier row was put back)
-  test('a removed administrator whose row and session are put back → not signed in, and told', async () => {
+  test('a removed administrator whose row and sessions are put back → neither signed in nor acting, and told', async () => {
+    const key = gateway.credentialKey;
     await signedIn(gateway);
     const leaver = await signedIn(gateway);
-    const [row, session] = [
-      await restored('operator', `name = '${leaver.name}'`),
-      await restored('operator_session', `operator = '${leaver.name}'`),
+    const token = await tokenFor(gateway, leaver.name);
+    const subject = `operator/${leaver.name}`;
+    const [row, sessions] = [
+      await restoredByOperator('operator', `name = '${leaver.name}'`),
+      await restoredByOperator('operator_session', `operator = '${leaver.name}'`),
     ];
     expect((await leaver.get('/session')).status).toBe(200);
-    await removeOperator(database, OPERATOR, gateway.credentialKey, leaver.name);
+    await removeOperator(database, OPERATOR, key, leaver.name);
+    for (const table of ['operator', 'operator_session']) await refusedToApplication(`DELETE FROM ${table}`);
     await row();
-    await session();
-    expect((await leaver.get('/session')).status).toBe(401);
-    await told(`operator/${leaver.name}`, 'changed');
-    expect(await problems()).toEqual({ [`operator/${leaver.name}`]: 'changed' });
-    await expect(
-      addOperator(database, OPERATOR, gateway.credentialKey, '', leaver.name, { role: 'viewer' }),
-    ).rejects.toMatchObject({ code: 'operator_exists' });
+    await sessions();
+    const before = await broken('row');
+    expect((await leaver.post('/operators', { name: 'mine', role: 'administrator' })).status).toBe(401);
     const acting = await runHere(['organisation', 'add', 'Mine'], {
       DATABASE_URL: gateway.databaseUrl,
       TOLLGATE_DATA_DIR: gateway.dataDir,
-      TOLLGATE_OPERATOR: leaver.name,
+      TOLLGATE_OPERATOR_TOKEN: token,
     });
-    expect(acting.code).toBe(1);
+    expect([acting.code, acting.stderr]).toEqual([
+      1,
+      expect.stringMatching(/the token of the command line is not right/),
+    ]);
+    await told(subject, 'changed');
+    expect(await broken('row')).toBeGreaterThan(before);
+    expect(await problems()).toEqual({ [subject]: 'changed' });
+    await foundByCommands(subject);
+    await expect(
+      addOperator(database, OPERATOR, key, '', leaver.name, { role: 'viewer' }),
+    ).rejects.toMatchObject({ code: 'operator_exists' });
     await gateway.sql(`DELETE FROM operator_session WHERE operator = '${leaver.name}'`);
-    await removeOperator(database, OPERATOR, gateway.credentialKey, leaver.name);
+    await removeOperator(database, OPERATOR, key, leaver.name);
     expect(await problems()).toEqual({});
   });
 });
@@ -354,7 +561,8 @@ describe('what was there before there were seals in the journal', () => {
   });
 });
 
-test('a live link without TLS or MAC in production → refused until somebody says that they know', async () => {
+// catches(links: in production no live link goes without TLS and MAC unsaid)
+test('a live link without TLS or MAC in production → refused until somebody says that they know; added elsewhere → not opened', async () => {
   const wish = { name: 'plain', address: '127.0.0.1:1' };
   await expect(addAcquirer(database, OPERATOR, provider, wish, true)).rejects.toMatchObject({
     code: 'acquirer_unprotected',
@@ -364,5 +572,10 @@ test('a live link without TLS or MAC in production → refused until somebody sa
   expect(await gateway.sql(`SELECT plaintext_known FROM acquirer WHERE name = 'plain'`)).toEqual([
     { plaintext_known: true },
   ]);
+  await addAcquirer(database, OPERATOR, provider, { name: 'early', address: wish.address });
+  const production = await testGateway({ shareWith: gateway, settings: { ENVIRONMENT: 'production' } });
+  await expect.poll(() => production.logged(), SOON).toMatch(/"link":"early".*without TLS/);
+  expect(production.logged()).not.toMatch(/"link":"plain".*without TLS/);
+  await production.close();
   await vi.waitUntil(async () => Object.keys(await problems()).length === 0, SOON);
 });

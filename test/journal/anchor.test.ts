@@ -6,9 +6,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { startAnchoring } from '../../src/gateway/journal-anchoring.js';
 import { problemsOfSettings } from '../../src/gateway/settings/production.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';
 import { type Destination, JournalAnchor } from '../../src/journal/anchor.js';
@@ -149,19 +147,6 @@ test('a destination that fails → said once, tried again, and the others have i
   await anchor.run();
   expect(said).toEqual([`failing ${url}`, `working ${url}`]);
   expect(anchor.behindMs).toBe(0);
-});
-
-test('the first start of an installation → the anchor has the end of the journal at once', async () => {
-  await own.write('before the start');
-  const { url } = own.database;
-  const settings = readSettings({
-    TOLLGATE_DATA_DIR: folder,
-    DATABASE_URL: url,
-    TOLLGATE_JOURNAL_ANCHOR: path,
-  });
-  const anchoring = await startAnchoring(settings, url, pino({ level: 'silent' }));
-  onTestFinished(() => anchoring?.close());
-  await expect.poll(() => linesIn().catch(() => [])).toHaveLength(1);
 });
 
 describe('settings', () => {

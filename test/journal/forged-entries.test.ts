@@ -4,12 +4,14 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verifySeals } from '../../src/installation/seals.js';
 import { verifyJournal } from '../../src/journal/journal-tasks.js';
-import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { runHere } from '../../testkit/command-here.js';
+import { LOGINS, type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { scrape } from '../../testkit/scrape.js';
 import { type Operator, operatorOf } from '../../testkit/sealed-rows.js';
 import { cardAccount, type Vault, vaultOf } from '../../testkit/vault-client.js';
 import { ChainedJournal } from './chained-journal.js';
 
-describe.each(['tollgate_application', 'tollgate_operator'])('as %s', (role) => {
+describe.each(LOGINS)('as %s', (role) => {
   describe('what decides about tokens', () => {
     let gateway: TestGateway;
     let vault: Vault;
@@ -99,6 +101,35 @@ describe.each(['tollgate_application', 'tollgate_operator'])('as %s', (role) => 
       await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM token WHERE id = ${token.id};
         INSERT INTO token SELECT * FROM saved; DROP TABLE saved; COMMIT`);
       expect(await pays(token.virtualPan)).toBe(422);
+    });
+
+    test('the end of the chain is raised, an entry inserted, and set back → the log, the metric, journal verify and doctor tell', async () => {
+      const forged = async () =>
+        (await scrape(gateway.operatorsUrl)).sum('tollgate_broken_seals_total', { of: 'journal' }) ?? 0;
+      const before = await forged();
+      await intruder.query('UPDATE journal_chain SET chained_up_to = chained_up_to + 1000');
+      const { rows } = await intruder.query(
+        `INSERT INTO journal (actor, action, detail) VALUES ('operator:first', 'operator.added', 'mine') RETURNING id::integer`,
+      );
+      await intruder.query('UPDATE journal_chain SET chained_up_to = chained_up_to - 1000');
+      await gateway.api.purchase();
+      await expect
+        .poll(() => gateway.logged(), { timeout: 30_000 })
+        .toMatch(
+          new RegExp(
+            `"entries":\\[[\\d,]*\\b${rows[0].id}\\b[\\d,]*\\],"msg":"journal entries were not written`,
+          ),
+        );
+      expect(await forged()).toBeGreaterThan(before);
+      const environment = { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir };
+      const verified = await runHere(['journal', 'verify'], environment);
+      const told = `entry ${rows[0].id}: inserted: Tollgate did not write it`;
+      expect([verified.code, verified.stdout]).toEqual([1, expect.stringContaining(told)]);
+      const doctor = await runHere(['doctor'], environment);
+      expect([doctor.code, doctor.stdout]).toEqual([
+        1,
+        expect.stringMatching(/failed +[^\n]*\d+ problems in the last \d+ entries/),
+      ]);
     });
 
     // catches(keys: one that was destroyed does not come back)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TASKS } from '../../src/console/all-tasks.js';
 import { ROUTES } from '../../src/console/routes/routes.js';
-import { type ConsoleClient, signedIn } from '../../testkit/console.js';
+import { type ConsoleClient, sessionsAgo, signedIn } from '../../testkit/console.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
@@ -11,8 +11,7 @@ let stale: ConsoleClient;
 beforeAll(async () => {
   gateway = await testGateway();
   stale = await signedIn(gateway);
-  const before = `UPDATE operator_session SET proved_at = now() - interval '1 hour' WHERE operator = $1`;
-  await gateway.sql(before, [stale.name]);
+  await sessionsAgo(gateway, stale.name, { proved: 60 });
 });
 afterAll(() => gateway.close());
 

@@ -4,7 +4,7 @@ import { sealOfSignIn } from '../../src/operators/idle-operators.js';
 import { changeOperator } from '../../src/operators/operator.js';
 import { enableOperator, listOperators } from '../../src/operators/operators.js';
 import { consoleClient, signedIn } from '../../testkit/console.js';
-import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { LOGINS, type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { type SignInDesk, signInDesk } from '../../testkit/sign-in-desk.js';
 
 let gateway: TestGateway;
@@ -94,53 +94,45 @@ describe('90 days without a sign-in', () => {
   });
 });
 
-describe.each(['tollgate_operator', 'tollgate_application'])(
-  'somebody who writes to the database as %s',
-  (role) => {
-    // catches(operators: a sign-in that was made up keeps nobody active)
-    test('and makes up a sign-in, or an enabling → stays disabled, or is nobody', async () => {
-      const name = `forged-${role.replace('_', '-')}`;
-      const { device } = await desk.withPasskey(name);
-      await leftAlone(91, name);
-      const write = (change: string) =>
-        gateway.sql(
-          `BEGIN; SET LOCAL ROLE ${role}; UPDATE operator SET ${change} WHERE name = '${name}'; COMMIT`,
-        );
-      if (role === 'tollgate_application') {
-        await expect(write('signed_in_at = now()')).rejects.toThrow(/permission denied/);
-        await gateway.sql('ROLLBACK');
-        expect(await disabled()).toContain(name);
-        return;
-      }
-      for (const change of [
-        'signed_in_at = now()',
-        'signed_in_at = now(), signed_in_seal = NULL',
-        'created_at = now()',
-      ]) {
-        await write(change);
-        expect(await disabled()).toContain(name);
-        expect((await desk.signInBy(device)).status).toBe(403);
-      }
-      // Covered by the seal of the operator.
-      await write('enabled_at = now()');
-      expect((await desk.signInBy(device)).status).toBe(401);
-      const operators = await listOperators(desk.database, gateway.credentialKey);
-      expect(operators.find((operator) => operator.name === name)).toMatchObject({ sealed: false });
-    });
+describe.each(LOGINS)('somebody who writes to the database as %s', (role) => {
+  // catches(operators: a sign-in that was made up keeps nobody active)
+  test('and makes up a sign-in, or an enabling → stays disabled, or is nobody', async () => {
+    const name = `forged-${role.replace('_', '-')}`;
+    const { device } = await desk.withPasskey(name);
+    await leftAlone(91, name);
+    const write = (change: string) =>
+      gateway.sqlAs(role, `UPDATE operator SET ${change} WHERE name = '${name}'`);
+    if (role === 'tollgate_application') {
+      await expect(write('signed_in_at = now()')).rejects.toThrow(/permission denied/);
+      expect(await disabled()).toContain(name);
+      return;
+    }
+    for (const change of [
+      'signed_in_at = now()',
+      'signed_in_at = now(), signed_in_seal = NULL',
+      'created_at = now()',
+    ]) {
+      await write(change);
+      expect(await disabled()).toContain(name);
+      expect((await desk.signInBy(device)).status).toBe(403);
+    }
+    // Covered by the seal of the operator.
+    await write('enabled_at = now()');
+    expect((await desk.signInBy(device)).status).toBe(401);
+    const operators = await listOperators(desk.database, gateway.credentialKey);
+    expect(operators.find((operator) => operator.name === name)).toMatchObject({ sealed: false });
+  });
 
-    test('and forgets the last passwords → the operator is nobody, and is shown as changed', async () => {
-      if (role === 'tollgate_application') return;
-      const name = `forgetting-${role.replace('_', '-')}`;
-      const { device } = await desk.withPasskey(name);
-      await gateway.sql(
-        `BEGIN; SET LOCAL ROLE ${role}; UPDATE operator SET former_passwords = '["x"]' WHERE name = '${name}'; COMMIT`,
-      );
-      expect((await desk.signInBy(device)).status).toBe(401);
-      const operators = await listOperators(desk.database, gateway.credentialKey);
-      expect(operators.find((operator) => operator.name === name)).toMatchObject({ sealed: false });
-    });
-  },
-);
+  test('and forgets the last passwords → the operator is nobody, and is shown as changed', async () => {
+    if (role === 'tollgate_application') return;
+    const name = `forgetting-${role.replace('_', '-')}`;
+    const { device } = await desk.withPasskey(name);
+    await gateway.sqlAs(role, `UPDATE operator SET former_passwords = '["x"]' WHERE name = '${name}'`);
+    expect((await desk.signInBy(device)).status).toBe(401);
+    const operators = await listOperators(desk.database, gateway.credentialKey);
+    expect(operators.find((operator) => operator.name === name)).toMatchObject({ sealed: false });
+  });
+});
 
 test('the last administrator of the installation → signs in all the same; the others stay disabled', async () => {
   const { device } = await desk.withPasskey('last-one');

@@ -1,5 +1,6 @@
 // Signing in to the console by a password and a code, and how often it may be tried.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sessionsAgo } from '../../testkit/console.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { passkeyDevice } from '../../testkit/passkey-device.js';
@@ -194,8 +195,7 @@ describe('a password and a code', () => {
 
   test('prove identity again', async () => {
     const { codes, operator } = await desk.withPassword('prover');
-    const before = `UPDATE operator_session SET proved_at = now() - interval '6 minutes' WHERE operator = 'prover'`;
-    await gateway.sql(before);
+    await sessionsAgo(gateway, 'prover', { proved: 6 });
     expect((await operator.get('/session')).body.recent).toBe(false);
     const prove = (password: string, code: string) =>
       operator.post('/re-authenticate/password', { password, code });

@@ -116,7 +116,7 @@ describe('which route', () => {
   test('a route to a link of the other mode, against the rules → skipped', async () => {
     await shops.unreachable('real', { test: false });
     const shop = await shops.shop([{ acquirer: 'one' }]);
-    await gateway.sql(`UPDATE route SET acquirer = 'real' WHERE merchant_id = $1`, [shop.id]);
+    await gateway.sqlSealed(`UPDATE route SET acquirer = 'real' WHERE merchant_id = $1`, [shop.id]);
     const answer = await shop.pay();
     expect([await shop.linkOf(answer), answer.body.status.transaction_status_code]).toEqual([
       'simulator',

@@ -192,10 +192,7 @@ describe('the gateway’s own role', () => {
   ])('%s → not allowed', async (statement) => {
     const [role] = await gateway.sql(`SELECT FROM pg_roles WHERE rolname = 'tollgate_application'`);
     expect(role).toBeDefined();
-    await expect(gateway.sql(`SET ROLE tollgate_application; ${statement}`)).rejects.toMatchObject({
-      code: '42501',
-    });
-    await gateway.sql('RESET ROLE');
+    await expect(gateway.sqlAs('tollgate_application', statement)).rejects.toMatchObject({ code: '42501' });
   });
 });
 

@@ -2,13 +2,15 @@
 // not decided, and it is noticed.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { verifySeals } from '../../src/installation/seals.js';
+import { SealBroken } from '../../src/vault/keys/keys.js';
+import { runHere } from '../../testkit/command-here.js';
 import { expectEach } from '../../testkit/each-case.js';
-import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { LOGINS, type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { scrape } from '../../testkit/scrape.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { operatorOf } from '../../testkit/sealed-rows.js';
 
 const SOON = { timeout: 30_000 };
-const LOGINS = ['tollgate_application', 'tollgate_operator'];
 
 /** Prepares orders, as links with messages do. */
 const acquirer = Object.assign(new ScriptedAcquirer(), {
@@ -19,18 +21,16 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({
     acquirers: [acquirer, other],
-    settings: { RESOLVER_FIRST_PAUSE_MS: '3600000', RESOLVER_LONGEST_PAUSE_MS: '3600000' },
+    settings: {
+      RESOLVER_INTERVAL_MS: '100',
+      RESOLVER_FIRST_PAUSE_MS: '3600000',
+      RESOLVER_LONGEST_PAUSE_MS: '3600000',
+    },
   });
   await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
 
-const as = (login: string, statement: string) =>
-  gateway.sql(`BEGIN; SET LOCAL ROLE ${login}; ${statement}; COMMIT`).catch(async (error: unknown) => {
-    await gateway.sql('ROLLBACK');
-    throw error;
-  });
-const asApplication = (statement: string) => as('tollgate_application', statement);
 /** Past every trigger, as no login can: what seals alone keep. */
 const pastTriggers = (statement: string) =>
   gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
@@ -63,6 +63,10 @@ async function inDoubt(sending: () => ReturnType<typeof gateway.api.purchase>): 
 }
 
 const due = (audit: number) => `UPDATE transaction SET resolve_at = now() WHERE audit = ${audit}`;
+
+const reversalOf = (reference: string, link: string) => `
+  INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, terminal, original_stan, retrieval_reference, again_at)
+  VALUES (1, '${link}', '${reference}', 1, 'T', 1, 'R', now())`;
 
 const asked = () =>
   [acquirer, other].flatMap((link) => [...link.requests, ...link.inquiries, ...link.reversals]).length;
@@ -108,7 +112,13 @@ test('either login takes a decision back, removes a transaction or changes what 
   ];
   for (const login of LOGINS)
     for (const statement of statements)
-      await expect(as(login, statement), `${login}: ${statement}`).rejects.toMatchObject({ code: '42501' });
+      await expect(gateway.sqlAs(login, statement), `${login}: ${statement}`).rejects.toMatchObject({
+        code: '42501',
+      });
+  for (const change of [`acquirer = 'other'`, 'reversing = true'])
+    await expect(
+      gateway.sqlAs('tollgate_operator', `UPDATE transaction SET ${change}`),
+    ).rejects.toMatchObject({ code: '42501' });
   expect([await statusOf(paid), await statusOf(undone)]).toEqual(['approved', 'voided']);
 });
 
@@ -133,21 +143,31 @@ describe('the resolver', () => {
   // catches(reversal: an entry of the journal without a MAC begins none)
   test('a payment in doubt gets another link or message, or is called reversing → neither link is asked, and it is reported', async () => {
     await expectEach(
-      Object.entries({
-        'another link': `acquirer = 'other'`,
-        'another message': `prepared = '{"by": "scripted", "stan": 7}'`,
-        'no message': 'prepared = NULL',
-        'another card': `payment_details_sealed = (SELECT payment_details_sealed FROM transaction o WHERE o.audit = 1)`,
-        'a reversal': 'reversing = true',
-        'a seal of its outcome': `outcome_seal = '\\x00'`,
-      }),
-      async ([, change]) => {
+      [
+        // The operating login may change neither.
+        ['another link', 'tollgate_application', `acquirer = 'other'`],
+        ['a reversal', 'tollgate_application', 'reversing = true'],
+        ['no message', 'tollgate_application', 'prepared = NULL'],
+        ...LOGINS.flatMap((login) => [
+          ['another message', login, `prepared = '{"by": "scripted", "stan": 7}'`] as const,
+          [
+            'another card',
+            login,
+            `payment_details_sealed = (SELECT payment_details_sealed FROM transaction o WHERE o.audit = 1)`,
+          ] as const,
+          ['a seal of its outcome', login, `outcome_seal = '\\x00'`] as const,
+        ]),
+      ] as const,
+      async ([, login, change]) => {
         const audit = await inDoubt(() => gateway.api.purchase({ amount: 1_000 }));
         const before = asked();
-        await asApplication(`UPDATE transaction SET ${change} WHERE audit = ${audit};
+        await gateway.sqlAs(
+          login,
+          `UPDATE transaction SET ${change} WHERE audit = ${audit};
           INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, detail)
           VALUES (1, 1, 'gateway:resolver', 'transaction.reversal_begun', ${audit}, 'forged');
-          ${due(audit)}`);
+          ${due(audit)}`,
+        );
         await reported(audit);
         expect(asked()).toBe(before);
         expect(await statusOf(audit)).toBe('unknown');
@@ -158,20 +178,33 @@ describe('the resolver', () => {
 
   // catches(seal of an operation: bound to what its link has prepared)
   // catches(doubt: an operation is as it was asked for)
-  test('a refund in doubt gets another link or message → neither link is asked; as it was asked for → resolved', async () => {
+  // catches(target: its own link is asked)
+  // catches(target: decided as its seal says)
+  test('a refund in doubt gets another link, message or target → neither link is asked; as it was asked for → resolved', async () => {
     const paid = await approved();
-    const audit = await inDoubt(() => gateway.api.refund(paid, 100));
-    const before = asked();
-    await asApplication(
-      `UPDATE transaction SET prepared = '{"by": "scripted", "stan": 7}' WHERE audit = ${audit}; ${due(audit)}`,
+    const MESSAGE = `prepared = '{"by": "scripted", "stan": 7}'`;
+    await expectEach(
+      [
+        ['another link', 'tollgate_application', `acquirer = 'other'`],
+        ...LOGINS.flatMap((login) => [
+          ['another message', login, MESSAGE] as const,
+          ['a target with another outcome', login, `response_code = '08'`] as const,
+        ]),
+      ] as const,
+      async ([what, login, change]) => {
+        const target = await approved();
+        const audit = await inDoubt(() => gateway.api.refund(target, 100));
+        const before = asked();
+        const changed = what.includes('target') ? target : audit;
+        await gateway.sqlAs(
+          login,
+          `UPDATE transaction SET ${change} WHERE audit = ${changed}; ${due(audit)}`,
+        );
+        await reported(audit);
+        expect(asked()).toBe(before);
+        expect(await problemsOf(changed)).not.toEqual([]);
+      },
     );
-    await reported(audit);
-    expect(asked()).toBe(before);
-    const linked = await inDoubt(() => gateway.api.refund(paid, 100));
-    const then = asked();
-    await asApplication(`UPDATE transaction SET acquirer = 'other' WHERE audit = ${linked}; ${due(linked)}`);
-    await reported(linked);
-    expect(asked()).toBe(then);
     const good = await inDoubt(() => gateway.api.refund(paid, 100));
     acquirer.nextFindings(() => answered('00'));
     await gateway.sql(due(good));
@@ -193,17 +226,28 @@ describe('the resolver', () => {
     expect([await reports(audit), await problemsOf(audit)]).toEqual([0, []]);
   });
 
+  // catches(reversal again: over the link that it was sent over)
+  test('either login asks for another reversal of a reversed payment over another link → that link is not asked, and it is reported', async () => {
+    for (const login of LOGINS) {
+      const audit = await inDoubt(() => gateway.api.purchase({ amount: 1_000 }));
+      const reference = acquirer.requests.at(-1)?.reference as string;
+      acquirer.nextFindings(() => ({ kind: 'not_seen' }));
+      await gateway.sql(due(audit));
+      await vi.waitUntil(async () => (await statusOf(audit)) === 'error', SOON);
+      const before = asked();
+      await gateway.sqlAs(login, reversalOf(reference, 'other'));
+      await reported(audit);
+      expect(asked()).toBe(before);
+    }
+  });
+
   // catches(reversal again: only of what was reversed)
   test('either login asks for another reversal of an approved payment → not reversed, and reported', async () => {
     for (const login of LOGINS) {
       const audit = await approved();
       const { reference } = acquirer.requests.at(-1) as { reference: string };
       const before = asked();
-      await as(
-        login,
-        `INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, terminal, original_stan, retrieval_reference, again_at)
-         VALUES (1, 'scripted', '${reference}', 1, 'T', 1, 'R', now())`,
-      );
+      await gateway.sqlAs(login, reversalOf(reference, 'scripted'));
       await reported(audit);
       expect([asked(), await statusOf(audit)]).toEqual([before, 'approved']);
     }
@@ -218,7 +262,7 @@ describe('operations on a transaction', () => {
     for (const login of LOGINS) {
       const audit = await approved();
       await approved(gateway.api.refund(audit, 1_000));
-      await as(login, `UPDATE transaction SET refunded_cents = 0 WHERE audit = ${audit}`);
+      await gateway.sqlAs(login, `UPDATE transaction SET refunded_cents = 0 WHERE audit = ${audit}`);
       expect(await problemsOf(audit)).toEqual(['what was asked of it does not add up']);
       const before = asked();
       const { body } = await gateway.api.refund(audit, 1);
@@ -267,6 +311,40 @@ describe('operations on a transaction', () => {
     expect(await problemsOf(audit)).toEqual(['what was asked of it does not add up']);
   });
 
+  // catches(card: opens for its own link only)
+  test('a card is put back as it was sealed for the link that did not send it → not opened for the other link, and reported', async () => {
+    // The merchant's own link takes what is not sent over this one.
+    await gateway.sqlSealed(
+      `INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 3, 'other')`,
+    );
+    await vi.waitUntil(async () => {
+      await approved(gateway.api.purchase({ merchant: 3 }));
+      return other.requests.length > 0;
+    }, SOON);
+    const saved = `CREATE TABLE saved AS SELECT acquirer, prepared, payment_details_sealed FROM transaction
+      WHERE merchant_id = 3 ORDER BY audit DESC LIMIT 1`;
+    other.nextAnswers(async () => {
+      await gateway.sql(saved);
+      return { kind: 'not_sent' };
+    });
+    const audit = await approved(gateway.api.preauthorise({ merchant: 3, amount: 1_000 }));
+    const completion = await approved(gateway.api.complete(audit, 1_000, { merchant: 3 }));
+    await gateway.sql('GRANT SELECT ON saved TO tollgate_application');
+    await gateway.sqlAs(
+      'tollgate_application',
+      `UPDATE transaction t SET acquirer = saved.acquirer, prepared = saved.prepared,
+      payment_details_sealed = saved.payment_details_sealed FROM saved WHERE audit = ${audit}`,
+    );
+    let opened: unknown;
+    acquirer.nextAnswers(async (order) => {
+      opened = 'openCard' in order && (await order.openCard().catch((reason) => reason));
+      return answered('05');
+    });
+    await gateway.api.refund(completion, 1_000, { merchant: 3 });
+    expect(opened).toBeInstanceOf(SealBroken);
+    await reported(audit);
+  });
+
   // catches(look-up: an outcome that was changed is not shown)
   // catches(seal of an outcome: bound to the status)
   // catches(seal of an outcome: bound to amount and link)
@@ -301,18 +379,34 @@ describe('operations on a transaction', () => {
     );
   });
 
-  test('the gateway log and the metric tell of each', async () => {
-    const audit = await approved();
-    await asApplication(`UPDATE transaction SET acquirer = 'other' WHERE audit = ${audit}`);
-    expect((await gateway.api.lookUp(audit)).status).toBe(503);
-    const line = gateway
-      .logged()
-      .split('\n')
-      .find((each) => each.includes(`"row":${audit},`));
-    expect(JSON.parse(line ?? '{}')).toMatchObject({
-      level: 50,
-      msg: 'a seal does not open',
-      table: 'transaction',
-    });
+  test('the log, the metric, keys verify and doctor tell, whichever login it was', async () => {
+    const environment = { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir };
+    const broken = async () =>
+      (await scrape(gateway.operatorsUrl)).sum('tollgate_broken_seals_total', { of: 'vault' }) ?? 0;
+    for (const [login, change] of [
+      ['tollgate_application', `acquirer = 'other'`],
+      ['tollgate_operator', `response_code = '08'`],
+    ] as const) {
+      const audit = await approved();
+      await gateway.sqlAs(login, `UPDATE transaction SET ${change} WHERE audit = ${audit}`);
+      const before = await broken();
+      expect((await gateway.api.lookUp(audit)).status).toBe(503);
+      expect(await broken()).toBe(before + 1);
+      const line = gateway
+        .logged()
+        .split('\n')
+        .find((each) => each.includes(`"row":${audit},`));
+      expect(JSON.parse(line ?? '{}')).toMatchObject({
+        level: 50,
+        msg: 'a seal does not open',
+        table: 'transaction',
+      });
+      await reported(audit);
+      const { code, stdout } = await runHere(['keys', 'verify'], environment);
+      const told = new RegExp(`transaction ${audit} +its outcome is not as it was decided`);
+      expect([code, stdout]).toEqual([1, expect.stringMatching(told)]);
+    }
+    const { code, stdout } = await runHere(['doctor'], environment);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/failed +seals +\d+ reports of broken seals/)]);
   });
 });

@@ -1,6 +1,6 @@
 // A backup of the PostgreSQL that comes with the gateway, made while it serves: restored, refused if incomplete, and guarded so
 // that no number is assigned twice. One gateway, and one backup for most tests.
-import { chmod, chown, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signerIfAvailable } from '../../src/gateway/callers.js';
@@ -77,6 +77,24 @@ test('a backup → says what it holds, holds neither the key nor the demo’s se
   expect(await inLife(gateway.dataDir).json('journal --limit 1')).toMatchObject([
     { action: 'gateway.backed_up', detail: expect.stringContaining(made.fingerprint) },
   ]);
+});
+
+// catches(backup: no entry without a MAC) slow
+test('while the key is elsewhere → made, and says that the journal does not have it: an entry would look forged', async () => {
+  const [key, away] = ['key-encryption-key', 'elsewhere'].map((name) => join(gateway.dataDir, name)) as [
+    string,
+    string,
+  ];
+  const entries = () => inLife(gateway.dataDir).json('journal --action gateway.backed_up');
+  const before = await entries();
+  await rename(key, away);
+  const without = join(await dataDirectory(), 'without');
+  const { code, stderr } = await runHere(['backup', without], environmentOf(gateway.dataDir)).finally(() =>
+    rename(away, key),
+  );
+  expect([code, stderr]).toEqual([0, expect.stringContaining('The backup is not in the journal')]);
+  expect(await entries()).toEqual(before);
+  expect(await inLife(gateway.dataDir).json('journal verify')).toMatchObject({ problems: [] });
 });
 
 // catches(restore: it begins a new timeline, by which processes know that the database has gone back) slow, processes

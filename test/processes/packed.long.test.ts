@@ -37,6 +37,7 @@ test('npm pack → program, pages, schema, migrations and documentation; no sour
     ...filesUnder('schema'),
     ...filesUnder('migrations'),
     ...filesUnder('docs'),
+    'SECURITY.md',
   ];
   expect(files).toEqual(expect.arrayContaining(wanted));
   // Of earlier builds there may be more chunks.

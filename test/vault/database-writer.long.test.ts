@@ -7,6 +7,7 @@ import { type BankDay, bankDayOf } from '../../testkit/bank-day.js';
 import type { Client, Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { type Operator, operatorOf } from '../../testkit/sealed-rows.js';
+import { storedAs } from '../../testkit/sealed-transactions.js';
 import { bankAccount, cardAccount, type NewToken, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
 const SOON = { timeout: 60_000 };
@@ -269,8 +270,9 @@ describe('direct debits', () => {
   test('a refund is moved to another debit, increased, or loses its seal → it is in no file', async () => {
     const [mine, theirs] = [await debit('MINE'), await debit('THEIRS')];
     expect((await exported()).sort()).toEqual(['MINE', 'THEIRS']);
-    await write(`UPDATE directdebit_item SET state = 'cleared', next_at = NULL WHERE audit IN (${mine}, ${theirs});
-      UPDATE transaction SET status = 'approved' WHERE audit IN (${mine}, ${theirs})`);
+    const both = `audit IN (${mine}, ${theirs})`;
+    await write(`UPDATE directdebit_item SET state = 'cleared', next_at = NULL WHERE ${both}`);
+    await storedAs(gateway, `status = 'approved'`, both);
     const refunds = [];
     for (let turn = 0; turn < 4; turn += 1) refunds.push((await api.refund(mine, 1_000)).body.audit);
     const [pointed, larger, bare, good] = refunds;

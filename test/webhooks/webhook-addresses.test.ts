@@ -68,7 +68,7 @@ async function attempt(
   }
 }
 
-// catches(webhooks: localhost is refused as soon as it is read): refused as soon as it is read
+// catches(webhooks: localhost is refused as soon as it is read)
 test('any spelling of a forbidden address in a URL → refused when it is parsed', () =>
   expectEach([...OWN, 'localhost..', ...FORBIDDEN], (host) => {
     expect(readDestination(`https://${host}/`, [])).toMatch(/^(address_forbidden|unreadable)$/);

@@ -113,7 +113,7 @@ export const ENROLMENT_ROUTES: readonly Route[] = [
       const { passkey, counter } = owner;
       const signed = await answered(call, provingBy(session), body.response, passkey, counter);
       await usePasskey(database, operator.name, passkey.id, signed);
-      await proveSession(database, actor, session, 'passkey');
+      await proveSession(database, parts.key, actor, session, 'passkey');
     },
   ),
   route(
@@ -125,10 +125,10 @@ export const ENROLMENT_ROUTES: readonly Route[] = [
       body: PASSWORD_AND_CODE,
     },
     async (call): Promise<void> => {
-      const { database, body, actor, session } = call;
+      const { database, parts, body, actor, session } = call;
       const means = passwordMeansOf(call);
       await inTurn(() => proveByPassword(database, means, session, body, visitorOf(call)));
-      await proveSession(database, actor, session, 'password');
+      await proveSession(database, parts.key, actor, session, 'password');
     },
   ),
   route({ method: 'GET', path: '/passkeys', role: 'viewer', scope: 'organisation' }, ({ session }) =>

@@ -78,7 +78,7 @@ async function back(call: OpenCall): Promise<void> {
     await journalFailure(database, session.operator, 'provider');
     throw new Refusal('provider_refused', undefined);
   }
-  await proveSession(database, `operator:${session.operator.name}`, session, 'provider');
+  await proveSession(database, parts.key, `operator:${session.operator.name}`, session, 'provider');
 }
 
 function providerOf({ parts }: OpenCall): IdentityProvider {

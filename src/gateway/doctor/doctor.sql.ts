@@ -56,8 +56,8 @@ export const STATE_OF_GATEWAY: Statement = {
         AS "cardSeconds",
       (SELECT extract(epoch FROM now() - min(made_at))::float8 FROM directdebit_file WHERE written_at IS NULL)
         AS "unwrittenSeconds",
-      (SELECT count(*)::integer FROM journal WHERE id > (SELECT coalesce(max(id), 0) - 100000 FROM journal)
-        AND action = 'seal.broken' AND at > now() - interval '7 days') AS "brokenSeals",
+      (SELECT count(*)::integer FROM journal WHERE action = 'seal.broken' AND at > now() - interval '7 days')
+        AS "brokenSeals",
       (SELECT max(greatest(next_audit, next_customer_id, next_token_id))::float8 FROM organisation) AS "highestId",
       (SELECT extract(epoch FROM now() - min(newest))::float8 FROM (
         SELECT max(created_at) AS newest FROM data_key GROUP BY organisation_id, merchant_id) keys) AS "keySeconds",

@@ -61,14 +61,16 @@ export class DoubtSeals {
     return inDoubt && asJournalled ? this.#asClaimed(row) : UNSOUND;
   }
 
-  /** Whether a transaction whose reversal the acquirer did not heed may be reversed again. */
-  async checkReversed(row: ClaimedRow): Promise<boolean> {
+  /** Whether a transaction whose reversal the acquirer did not heed may be reversed again, over this link. */
+  async checkReversed(row: ClaimedRow, acquirer: string): Promise<boolean> {
     const { keys } = this.parts;
     const { stored } = row;
+    // guard(reversal again: over the link that it was sent over): acquirer === stored.acquirer ⇒ true
+    const isItsLink = acquirer === stored.acquirer;
     const isReversed = stored.status === 'unknown' || stored.gatewayStatusCode === GATEWAY_STATUS.reversed;
     // guard(reversal again: only of what was reversed): isReversed && (await isAsDecided(keys, stored)) && (await this.#hasBegun(stored)) ⇒ true
     const wasReversed = isReversed && (await isAsDecided(keys, stored)) && (await this.#hasBegun(stored));
-    const isSound = wasReversed && (await this.#asClaimed(row)).isSound;
+    const isSound = isItsLink && wasReversed && (await this.#asClaimed(row)).isSound;
     if (!isSound) keys.broken(outcomePlace(stored));
     return isSound;
   }

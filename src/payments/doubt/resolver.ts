@@ -388,9 +388,7 @@ class RepeatedReversals {
     const [found] = rows;
     if (link === undefined || found === undefined) return this.#postpone(again);
     const { targetAudit, ...row } = found;
-    // guard(reversal again: over the link that it was sent over): found.acquirer !== acquirer || ⇒
-    if (found.acquirer !== acquirer || !(await this.seals.checkReversed(found)))
-      return this.#postpone(again, CHANGED_PAUSE_MS);
+    if (!(await this.seals.checkReversed(found, acquirer))) return this.#postpone(again, CHANGED_PAUSE_MS);
     const transaction = { ...row, ...(targetAudit !== null && { targetAudit }), acquirer };
     if (attempt === 1) await this.#tell(transaction, 'approved after reversal', 'late answer', attempt);
     const order = orders.stored(transaction.operation, transaction);

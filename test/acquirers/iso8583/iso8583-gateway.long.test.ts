@@ -7,6 +7,7 @@ import { unseenOrders } from '../../../src/acquirers/acquirer-tasks.js';
 import { reconcileSettlement } from '../../../src/settlement/settlement-tasks.js';
 import { type Answer, CARD } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { scrape } from '../../../testkit/scrape.js';
 import { openDay } from '../../../testkit/settlement-days.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';
 import type { BookKeepingHost } from './book-keeping-host.js';
@@ -368,6 +369,33 @@ describe('no answer', () => {
     host.script = (heard) => host.decide(heard);
     expect((await gateway.api.decided(auditOf(answer))).status).toMatchObject({ gateway_status_code: 2 });
   });
+});
+
+// catches(ISO 8583: a host that sends what nobody asked for is left)
+test('the host floods with answers that nobody asked for → left, logged and counted; payments over others and afterwards are approved', async () => {
+  const unasked = async () =>
+    (await scrape(gateway.operatorsUrl)).sum('tollgate_link_unasked_answers_total', { acquirer: 'bank' }) ??
+    0;
+  const stray = Array.from({ length: 5_000 }, (_, stan) =>
+    host.bytesOf({
+      type: '0210',
+      fields: { 11: String(stan + 500_000).padStart(6, '0'), 39: '00', 41: 'TERM0001' },
+    }),
+  );
+  const connections = host.sockets.length;
+  host.send(Buffer.concat(stray), host.sockets.findLastIndex(({ destroyed }) => !destroyed) + 1);
+  await approved(gateway.api.purchase({ merchant: 2 }));
+  await vi.waitUntil(() => host.sockets.length > connections, PATIENTLY);
+  await expect
+    .poll(() => gateway.logged(), PATIENTLY)
+    .toMatch(
+      /"level":50,[^\n]*"link":"bank","connection":\d,"reason":"the host sends too much that nothing asked for"/,
+    );
+  await expect
+    .poll(() => gateway.logged(), PATIENTLY)
+    .toMatch(/"link":"bank","count":\d+,"msg":"acquirer sent answers that nothing had asked for"/);
+  expect(await unasked()).toBeGreaterThan(100);
+  await takenUp(() => gateway.api.purchase());
 });
 
 test('everything logged and stored → no card number', async () => {

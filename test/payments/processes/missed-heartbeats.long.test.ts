@@ -73,7 +73,11 @@ test('heartbeats that do not commit → not ready, payments are refused and noth
   expect(acquirer.requests).toHaveLength(asked);
   await release();
   await vi.waitUntil(async () => (await ready()).status === 200, PATIENTLY);
-  expect((await gateway.api.purchase()).body.status.transaction_status_code).toBe('approved');
+  // On a busy machine the next heartbeat may be late, too.
+  await vi.waitUntil(
+    async () => (await gateway.api.purchase()).body.status?.transaction_status_code === 'approved',
+    PATIENTLY,
+  );
 });
 
 // catches(processes: one that missed its heartbeats sends nothing of what it claimed before) slow

@@ -214,7 +214,8 @@ test('changed in or inserted into the database → not carried out, and reported
     [target, randomUUID()],
   );
   expect(await failed(made?.id as number)).toEqual({ state: 'failed', failure: 'request_altered' });
-  expect(gateway.logged()).toContain('the seal of an operator request is broken: refused');
+  for (const id of [request, made?.id])
+    expect(gateway.logged()).toContain(`"subject":"request/${id}","problem":"changed"`);
   expect(await leftOf(target)).toBe('5000');
 });
 

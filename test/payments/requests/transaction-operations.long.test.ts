@@ -8,12 +8,13 @@ import { commands, wordsOf } from '../../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { eventually, run } from '../../../testkit/gateway-process.js';
 import { locker, waitingForLocks } from '../../../testkit/locks.js';
+import { inDoubtForLong } from '../../../testkit/sealed-transactions.js';
 import { cardAnsweredLaterWith, cardWithFaultLater } from '../../../testkit/test-cards.js';
 
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  gateway = await testGateway({ settings: { PROCESS_TIMEOUT_MS: '3000' } });
+  gateway = await testGateway({ settings: { PROCESS_TIMEOUT_MS: '10000' } });
 });
 afterAll(() => gateway.close());
 
@@ -279,16 +280,12 @@ describe('ask', () => {
   });
 
   test('the resolver’s next attempt is far off → asked now, once, and journalled', async () => {
-    const [{ audit: doubtful } = { audit: 0 }] = await gateway.sql<{ audit: number }>(
-      `INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, transaction_type, correlation_id,
-         reference, currency, acquirer, kvps, card_mask, card_type, resolve_at, resolve_attempts)
-       SELECT 1, 2000000000, 1, 100, now(), 'purchase', 'long-in-doubt', 'order', 'AUD', 'simulator', '{}', '411111******1111', 'visa',
-         now() + interval '1 hour', 7 RETURNING audit`,
-    );
+    const { audit: doubtful } = (await gateway.api.purchase()).body;
+    await inDoubtForLong(gateway, doubtful);
     const asked = await json(`transaction ask ${doubtful} --organisation 1`);
     expect(asked).toMatchObject({ audit: doubtful, merchant: 1, asked: true });
     const decided = await gateway.api.decided(doubtful);
-    expect(decided.status).toMatchObject({ transaction_status_code: 'error', gateway_status_code: 2 });
+    expect(decided.status).toMatchObject({ transaction_status_code: 'approved', gateway_status_code: 0 });
     expect(
       await gateway.sql(`SELECT actor FROM journal WHERE action = 'transaction.ask_now' AND audit = $1`, [
         doubtful,
