@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { demoLink } from '../../src/demo/demo.js';
 import { Database } from '../../src/postgres/database.js';
-import { inBrowser, newPerson, openPage, type Seen, WHY_NO_BROWSER } from '../../testkit/browser.js';
+import { inBrowser, newPerson, openPage, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import { sessionsAgo } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
@@ -12,6 +12,8 @@ import {
   dialogOf,
   fillIn,
   follow,
+  openPageOnDevice,
+  type PageOnDevice,
   rowOf,
   shown,
 } from '../../testkit/console-browser.js';
@@ -48,25 +50,6 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     await page.getByRole('banner').getByRole('button', { name }).click();
     await page.getByRole('menuitem', { name: words, exact: true }).click();
     await gate(page);
-  }
-
-  /** A browser on a device that has passkeys, and whose owner can be told to refuse. */
-  async function withDevice(person: BrowserContext) {
-    const seen = await openPage(person);
-    const debug = await person.newCDPSession(seen.page);
-    await debug.send('WebAuthn.enable');
-    const { authenticatorId } = await debug.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-      },
-    });
-    const verifies = (isUserVerified: boolean) =>
-      debug.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
-    return { ...seen, verifies };
   }
 
   async function enrolWithPasskey(page: Page, name: string): Promise<void> {
@@ -115,11 +98,11 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
 
   describe('by a passkey', () => {
     let person: BrowserContext;
-    let device: Seen & { verifies(isUserVerified: boolean): Promise<unknown> };
+    let device: PageOnDevice;
 
     beforeAll(async () => {
       person = await newPerson(desk.browser);
-      device = await withDevice(person);
+      device = await openPageOnDevice(person);
       await enrolWithPasskey(device.page, 'petra');
     });
     afterAll(() => person?.close());
@@ -157,6 +140,9 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       await follow(page, view.slice(desk.url.length));
       await sessionsAgo(desk.gateway, 'petra', { seen: 31 });
       await gate(page);
+      await page
+        .getByText('Your session has ended. Sign in again, and you are back where you were.')
+        .waitFor();
       expect(page.url()).toBe(view);
       await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
       await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
