@@ -117,7 +117,6 @@ const tollgate = (...words: string[]) =>
 
 describe('a link whose row leads to a host of the attacker’s', () => {
   // catches(directions: a link that is not as it was sealed is not opened)
-  // catches(directions: a link is sealed with where it leads)
   // catches(directions: a row is used only as its newest seal says)
   test('→ the host is sent nothing by a gateway that runs or starts, and log, verify and doctor say so', async () => {
     const thief = await listening();
@@ -152,6 +151,16 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     await putBack();
     expect(await problems()).toEqual({});
     thief.server.close();
+  });
+
+  // catches(directions: a link is sealed with where it leads)
+  test('only to another host, another port, or without TLS → told', async () => {
+    const putBack = await restored('acquirer', `name = 'bank'`);
+    for (const change of [`host = 'thief.example'`, 'port = 9', 'tls = NOT tls', `trusted = 'mine'`]) {
+      await gateway.sqlAs('tollgate_operator', `UPDATE acquirer SET ${change} WHERE name = 'bank'`);
+      expect(await problems(), change).toEqual({ 'acquirer/bank': 'changed' });
+      await putBack();
+    }
   });
 
   // catches(directions: a row that is gone is found)
