@@ -151,6 +151,18 @@ describe('a link whose row leads to a host of the attacker’s', () => {
     await putBack();
     expect(await problems()).toEqual({});
     thief.server.close();
+    // Any part of it alone.
+    const parts = [
+      `host = 'localhost'`,
+      'port = 1',
+      'tls = true',
+      'mac_keys = NULL, key_encryption_key = NULL',
+    ];
+    await expectEach([...parts, `dialect = 'ascii87'`, `institution = '1'`], async (change) => {
+      await gateway.sqlAs('tollgate_operator', `UPDATE acquirer SET ${change} WHERE name = 'bank'`);
+      expect(await problems()).toEqual({ 'acquirer/bank': 'changed' });
+      await putBack();
+    });
   });
 
   // catches(directions: a link is sealed with where it leads)
