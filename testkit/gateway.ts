@@ -151,9 +151,10 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const certificate = await readCertificate(settings);
   const gateway = await startGateway({ settings, databaseUrl: database.url, certificate, log, furtherLinks });
   const operators = await openOperators(settings, certificate, log);
-  operators?.show(gateway);
   // Opened on demand: most tests do not need it.
   let consoleSite: ReturnType<typeof openConsole> | undefined;
+  let opened: Awaited<typeof consoleSite>;
+  operators?.show(gateway, () => opened?.figures() ?? {});
   operators?.serve({
     answer: async (request, response) => {
       consoleSite ??= openConsole({
@@ -162,7 +163,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
         log,
         figures: () => gateway.figures(),
       });
-      (await consoleSite)?.site.answer(request, response);
+      opened = await consoleSite;
+      opened?.site.answer(request, response);
     },
   });
   const tls = certificate && { trusted: certificate.pair.certificate, connectionPerRequest: true };

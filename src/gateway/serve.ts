@@ -143,7 +143,7 @@ async function openGateway(
     if (await closeInTime(gateway, settings)) return;
     log.warn('stop timed out; what is in doubt is resolved at the next start');
   });
-  operators?.show(gateway, () => anchoring?.figures ?? {});
+  operators?.show(gateway, () => ({ ...anchoring?.figures, ...site?.figures() }));
   site = await serveConsole(settings, connection.logins, operators, gateway, log);
   if (watch !== undefined) {
     watch.start((renewed) => {
