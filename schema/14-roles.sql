@@ -53,7 +53,13 @@ BEGIN
   GRANT UPDATE (key_encryption_key, wrapped) ON installation_key TO tollgate_operator;
   -- A row can be locked by whoever may change something of it.
   GRANT UPDATE (created_at) ON merchant TO tollgate_application;
-  REVOKE INSERT, DELETE ON organisation, gateway FROM tollgate_application;
+  REVOKE INSERT, DELETE ON organisation FROM tollgate_application;
+  -- Nobody of them moves the transactions to other servers, and the clock is the operators'.
+  -- guard(roles: nobody says that transactions are elsewhere): REVOKE INSERT, UPDATE, DELETE ON gateway ⇒ REVOKE INSERT, DELETE ON gateway
+  REVOKE INSERT, UPDATE, DELETE ON gateway FROM tollgate_application, tollgate_operator;
+  GRANT UPDATE (lineage, newest_absence, forgotten_absence, sweep_at, closed_day, lost_from, lost_until, lost_noted_by, key_proof,
+    key_proof_key) ON gateway TO tollgate_application, tollgate_operator;
+  GRANT UPDATE (advanced_ms) ON gateway TO tollgate_operator;
   -- Nothing of how operators sign in.
   REVOKE ALL ON operator, operator_session, operator_attempt, operator_network, used_challenge FROM tollgate_application;
   GRANT SELECT (id, name, version, removed_at) ON operator TO tollgate_application;

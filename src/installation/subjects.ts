@@ -1,5 +1,6 @@
 // Every row that the journal seals: looked at one by one, sealed for the first time at an upgrade, and sealed as it is where an operator
 // has put something right.
+import { setImmediate as aTurn } from 'node:timers/promises';
 import { readAcquirers, sealedAcquirer } from '../acquirers/configured.js';
 import { findDirectEntry, sealedDirectEntry } from '../directdebit/direct-entry.js';
 import { sealedFiles } from '../directdebit/files/files.js';
@@ -52,6 +53,7 @@ export interface SubjectProblem {
 /** That what was there at an upgrade was sealed, once. */
 const ALL: SealedRow = { subject: 'seals', state: ['made'] };
 const PAGE = 500;
+const ROWS_AT_A_TIME = 50;
 const OF_MERCHANTS: readonly string[] = ['merchant', 'routes', 'bank', 'file'];
 
 /** What directs cards and money, and who may call: what whoever serves may read. */
@@ -161,6 +163,8 @@ async function compare(
   const seen = new Set<string>();
   for await (const row of rows) {
     seen.add(row.subject);
+    // Payments of this process go on in between.
+    if (seen.size % ROWS_AT_A_TIME === 0) await aTurn();
     const fit = await fitOf(connection, row);
     const problem = fit.kind === 'misfit' ? fit.misfit : row.isRight === false ? 'changed' : undefined;
     if (problem !== undefined) problems.push({ subject: row.subject, merchant: row.merchant, problem });

@@ -8,6 +8,7 @@ import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { COOKIE_NAME, consoleClient, sessionsAgo, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { scrape } from '../../testkit/scrape.js';
 
 let gateway: TestGateway;
 let database: Database;
@@ -19,6 +20,9 @@ afterAll(async () => {
   await database.close();
   await gateway.close();
 });
+
+const counted = async () =>
+  (await scrape(gateway.operatorsUrl)).sum('tollgate_broken_seals_total', { of: 'row' }) ?? 0;
 
 const sessionOf = async (operator: string) =>
   (await gateway.sql('SELECT tag FROM operator_session WHERE operator = $1', [operator]))[0] as {
@@ -129,21 +133,24 @@ describe('a session ends', () => {
 describe('a session that was changed in the database', () => {
   // catches(sessions: sealed with when it was in use, and when it was proved)
   // catches(sessions: one that was changed in the database is none)
+  // catches(metrics: broken seals that the console finds are counted)
   test.each([
     ['its proof, to be fresh', 'proved_at = now()'],
     ['its last use', `seen_at = seen_at + interval '1 minute'`],
     ['its end', `ends_at = ends_at + interval '1 day'`],
     ['its operator', `operator = 'first'`],
     ['where it began', `address = '10.0.0.1'`],
-  ])('%s → signed out, and log, journal, verify and doctor say so', async (_, change) => {
+  ])('%s → signed out, and log, metric, journal, verify and doctor say so', async (_, change) => {
     const operator = await signedIn(gateway);
     await sessionsAgo(gateway, operator.name, { proved: 6 });
     expect((await operator.get('/session')).body).toMatchObject({ recent: false });
+    const before = await counted();
     const [row] = await gateway.sql('SELECT id FROM operator_session WHERE operator = $1', [operator.name]);
     await gateway.sql(`BEGIN; SET LOCAL ROLE tollgate_operator;
       UPDATE operator_session SET ${change} WHERE id = '${row?.id}'; COMMIT`);
     expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
     expect(await operator.post('/command-line-token')).toMatchObject(NOT_SIGNED_IN);
+    expect(await counted()).toBeGreaterThan(before);
     const subject = `session/${row?.id}`;
     await expect.poll(() => gateway.logged()).toContain(`"subject":"${subject}","problem":"changed"`);
     await expect
