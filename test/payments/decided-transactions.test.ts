@@ -427,7 +427,9 @@ describe('the row of the gateway', () => {
       `UPDATE gateway SET closed_day = '-infinity'`,
       'UPDATE gateway SET distribution = 0',
     ];
-    await gateway.sql(`UPDATE gateway SET closed_day = '2020-01-01'`);
+    await expect
+      .poll(() => gateway.sql(`SELECT FROM gateway WHERE closed_day > '-infinity'`), SOON)
+      .toHaveLength(1);
     for (const login of LOGINS)
       await expectEach(changes, (change) => expect(gateway.sqlAs(login, change)).rejects.toThrow());
     await expect(gateway.sqlAs('tollgate_application', 'UPDATE gateway SET advanced_ms = 1')).rejects.toThrow(
