@@ -1,6 +1,6 @@
 // Webhooks as a merchant's server receives them: signed, every event of the merchant, in order for each subject.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { LOGINS, type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { read } from '../../testkit/project-files.js';
 import { isGenuine, startReceiver, type WebhookReceiver } from '../../testkit/webhook-receiver.js';
 import { type TestWebhooks, until, WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
@@ -180,6 +180,38 @@ test('many events about one subject → one at a time, in the order of their ver
     Array.from({ length: 30 }, (_, place) => place + 1),
   );
   expect(most).toBe(1);
+});
+
+// catches(directions: nothing is sent to an endpoint that is not as it was sealed)
+test('either login changes an endpoint’s address, or puts back one that was removed → nothing is sent to either, and it is reported', async () => {
+  const { receiver: honest } = await endpoint();
+  for (const login of LOGINS) {
+    const [changed, elsewhere, removed] = [await endpoint(), await receiver(), await receiver()];
+    const where = `id = ${changed.id}`;
+    await gateway.sqlAs(login, `UPDATE webhook_endpoint SET url = '${elsewhere.url}' WHERE ${where}`);
+    const { id } = await webhooks.add(removed.url);
+    await gateway.sql(`CREATE TABLE copied_${id} AS SELECT * FROM webhook_endpoint WHERE id = ${id};
+      GRANT SELECT ON copied_${id} TO ${login}`);
+    await webhooks.remove(id);
+    await gateway.sqlAs(login, `INSERT INTO webhook_endpoint SELECT * FROM copied_${id}`);
+    const before = honest.received.length;
+    for (let paid = 1; paid <= 3; paid += 1) {
+      await gateway.api.purchase();
+      await until(() => honest.received.length === before + paid);
+    }
+    expect([changed.receiver.received, elsewhere.received, removed.received]).toEqual([[], [], []]);
+    const verified = await webhooks.tollgate('keys', 'verify');
+    expect(verified.code).toBe(1);
+    for (const [subject, problem] of [
+      [changed.id, 'changed'],
+      [id, 'removed, and is back'],
+    ]) {
+      expect(verified.stdout).toMatch(new RegExp(`webhook/${subject} +${problem}`));
+      await until(() => gateway.logged().includes(`"subject":"webhook/${subject}","problem":"${problem}"`));
+    }
+    await gateway.sql(`UPDATE webhook_endpoint SET url = '${changed.receiver.url}' WHERE ${where}`);
+    await gateway.sql(`DELETE FROM webhook_endpoint WHERE id = ${id}`);
+  }
 });
 
 // catches(webhooks: what is signed for one receiver is not sent to another)
