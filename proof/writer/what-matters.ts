@@ -96,8 +96,8 @@ const MATTERS: Readonly<Record<string, Mattering>> = {
       'seal',
     ],
     named: ({ id }) => [`session/${id}`],
-    // Somebody is signed out.
-    unless: ({ after }) => after === undefined,
+    // Somebody is signed out; or a row is put back as it was, which is not changed, and ends by itself.
+    unless: ({ before, after }) => before === undefined || after === undefined,
   },
   task_request: { columns: 'all', named: ({ id }) => [`request/${id}`] },
   approval_rules: { columns: 'all', named: () => ['approval/rules'] },
