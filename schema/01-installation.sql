@@ -49,13 +49,32 @@ CREATE TABLE gateway (
 );
 INSERT INTO gateway (lineage) VALUES (database_lineage());
 
+-- Without it, or with an earlier count, a claim would pass the fence of a search, and a payer might pay twice; under another name a
+-- transaction is not found at its acquirer any more.
+-- guard(schema: fences of searches are not set back): NEW.newest_absence < OLD.newest_absence ⇒ false
+-- guard(schema: the gateway is called at acquirers as before): NEW.installation <> OLD.installation OR ⇒
+-- guard(schema: the row of the gateway is not removed): CREATE TRIGGER gateway_is_not_removed BEFORE DELETE ON gateway FOR EACH ROW EXECUTE FUNCTION gateway_is_kept(); ⇒
+CREATE FUNCTION gateway_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the row of the gateway stays, with what it is called at acquirers, and its counters are not set back'
+    USING ERRCODE = 'check_violation', TABLE = 'gateway', CONSTRAINT = 'gateway_is_kept';
+END $$;
+CREATE TRIGGER gateway_is_kept BEFORE UPDATE ON gateway FOR EACH ROW
+  WHEN (NEW.installation <> OLD.installation OR NEW.newest_absence < OLD.newest_absence
+    OR NEW.forgotten_absence < OLD.forgotten_absence
+    -- Only a clock that goes back opens days again.
+    OR (NEW.closed_day < OLD.closed_day AND NEW.advanced_ms >= OLD.advanced_ms))
+  EXECUTE FUNCTION gateway_is_kept();
+CREATE TRIGGER gateway_is_not_removed BEFORE DELETE ON gateway FOR EACH ROW EXECUTE FUNCTION gateway_is_kept();
+CREATE TRIGGER gateway_is_not_emptied BEFORE TRUNCATE ON gateway FOR EACH STATEMENT EXECUTE FUNCTION gateway_is_kept();
+
 -- The gateway's time, which may run ahead of real time.
 CREATE FUNCTION gateway_now() RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT now() + advanced_ms * interval '1 millisecond' FROM gateway
 $$;
 
--- Keys of the installation itself, wrapped by the key-encryption key. Whoever writes to the database can take one away, and put none
--- of their own in its place.
+-- Keys of the installation itself, wrapped by the key-encryption key. No login may take one away, and nobody who only writes to the
+-- database can put one of their own in its place.
 CREATE TABLE installation_key (
   name text PRIMARY KEY,
   key_encryption_key text NOT NULL,

@@ -57,7 +57,7 @@ CREATE TABLE operator_session (
   seen_at timestamptz NOT NULL DEFAULT now(),
   -- When they last proved who they are.
   proved_at timestamptz NOT NULL DEFAULT now(),
-  -- An HMAC of the tag, the operator, the stage, the method and all its times but the beginning.
+  -- An HMAC of everything that is said of the session but its ID and when it began.
   seal bytea NOT NULL
 );
 CREATE INDEX operator_session_by_operator ON operator_session (operator);
@@ -138,7 +138,8 @@ CREATE INDEX operator_request_by_id ON operator_request (id);
 CREATE INDEX operator_request_waiting ON operator_request (requested_at) WHERE state = 'waiting';
 CREATE INDEX operator_request_to_take ON operator_request (expires_at) WHERE state IN ('ready', 'approved');
 
--- Tasks that wait for a second person. Once it is approved, whoever asked does the very same again, once, within the hour.
+-- Tasks that wait for a second person. Once it is approved, whoever asked does the very same again, once, within the hour. The journal
+-- seals each step.
 CREATE TABLE task_request (
   -- Counted together with the requests above: `approval approve` takes either.
   id bigint PRIMARY KEY DEFAULT nextval('operator_request_id_seq'),
@@ -163,7 +164,6 @@ CREATE TABLE task_request (
   decision_reason text,
   -- The operator who approved it, as they were then.
   approver_version integer,
-  seal bytea NOT NULL,
   CONSTRAINT decided_by_somebody CHECK (state = 'waiting' OR decided_by IS NOT NULL),
   CONSTRAINT approved_by_another CHECK (state <> 'approved' OR decided_by <> requested_by OR alone_from <= decided_at)
 );

@@ -47,9 +47,19 @@ BEGIN
   REVOKE INSERT, UPDATE, DELETE ON gateway_user, user_grant, acquirer, acquirer_terminal, route, merchant, surcharge_rule,
     direct_entry, plugin_setting, installation_key FROM tollgate_application;
   GRANT UPDATE (used_on) ON gateway_user TO tollgate_application;
+  -- A key of the installation is wrapped anew, and never taken away: with another key of the journal, nothing would seem to be sealed.
+  -- guard(roles: nobody takes the keys of the installation away): REVOKE INSERT, UPDATE, DELETE ON installation_key ⇒ REVOKE INSERT ON installation_key
+  REVOKE INSERT, UPDATE, DELETE ON installation_key FROM tollgate_operator;
+  GRANT UPDATE (key_encryption_key, wrapped) ON installation_key TO tollgate_operator;
   -- A row can be locked by whoever may change something of it.
   GRANT UPDATE (created_at) ON merchant TO tollgate_application;
-  REVOKE INSERT, DELETE ON organisation, gateway FROM tollgate_application;
+  REVOKE INSERT, DELETE ON organisation FROM tollgate_application;
+  -- Nobody of them moves the transactions to other servers, and the clock is the operators'.
+  -- guard(roles: nobody says that transactions are elsewhere): REVOKE INSERT, UPDATE, DELETE ON gateway ⇒ REVOKE INSERT, DELETE ON gateway
+  REVOKE INSERT, UPDATE, DELETE ON gateway FROM tollgate_application, tollgate_operator;
+  GRANT UPDATE (lineage, newest_absence, forgotten_absence, sweep_at, closed_day, lost_from, lost_until, lost_noted_by, key_proof,
+    key_proof_key) ON gateway TO tollgate_application, tollgate_operator;
+  GRANT UPDATE (advanced_ms) ON gateway TO tollgate_operator;
   -- Nothing of how operators sign in.
   REVOKE ALL ON operator, operator_session, operator_attempt, operator_network, used_challenge FROM tollgate_application;
   GRANT SELECT (id, name, version, removed_at) ON operator TO tollgate_application;

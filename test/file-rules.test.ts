@@ -33,6 +33,18 @@ test('no file has a meaningless name', () => {
   );
 });
 
+test('no merge has left a conflict in a file', () => {
+  const places = [...CODE_FOLDERS, 'bin', 'deploy', 'docs', 'migrations', 'schema', '.ci'].flatMap(
+    filesUnder,
+  );
+  const ofRoot = readdirSync(PROJECT_ROOT, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = [...places, ...ofRoot.map(({ name }) => name)];
+  expectNone(
+    paths.filter((path) => /^(<{7}|>{7})( |$)/m.test(read(path))),
+    'Choose one side, and remove the lines of the merge.',
+  );
+});
+
 /** Made by a program, and as long as the interface is wide. */
 const MADE_FILES = ['client/src/wire.ts'];
 

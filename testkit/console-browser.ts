@@ -1,6 +1,6 @@
 // Operators in real browsers in front of a test's gateway: each in a profile of their own, signed in, with the API beside it.
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
-import { newPerson, openPage, type Screen, startBrowser } from './browser.js';
+import { newPerson, openPage, type Screen, type Seen, startBrowser } from './browser.js';
 import { COOKIE_NAME, type ConsoleClient, type SignedIn, signedIn } from './console.js';
 import { type TestGateway, type TestGatewayOptions, testGateway } from './gateway.js';
 
@@ -95,6 +95,31 @@ export async function giveSession(person: BrowserContext, { cookie }: ConsoleCli
       sameSite: 'Strict',
     },
   ]);
+}
+
+export interface PageOnDevice extends Seen {
+  /** Whether the device knows its owner by their finger. */
+  verifies(isUserVerified: boolean): Promise<unknown>;
+}
+
+/** A page in the browser of a device that has passkeys. */
+export async function openPageOnDevice(person: BrowserContext): Promise<PageOnDevice> {
+  const seen = await openPage(person);
+  const debug = await person.newCDPSession(seen.page);
+  await debug.send('WebAuthn.enable');
+  const { authenticatorId } = await debug.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+    },
+  });
+  return {
+    ...seen,
+    verifies: (isUserVerified) => debug.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+  };
 }
 
 /** Waits until the page has its title, and nothing is still loading. */

@@ -1,17 +1,17 @@
 // Operators on the console of a test's gateway: each with a session, calling its API as the page does.
 import { journal } from '../src/journal/journal.js';
-import {
-  journalledOperator,
-  type OperatorRow,
-  type SealedSession,
-  type SessionStage,
-  sealOfOperator,
-  sealOfSession,
-} from '../src/operators/operator.js';
+import { journalledOperator, type OperatorRow, sealOfOperator } from '../src/operators/operator.js';
 import { addOperator, hasOperators } from '../src/operators/operators.js';
 import { LIST_OPERATORS } from '../src/operators/operators.sql.js';
 import { setRules } from '../src/operators/second-person/rules.js';
-import { openSession } from '../src/operators/sessions.js';
+import {
+  databaseTime,
+  openSession,
+  type SealedSession,
+  type SessionStage,
+  sealOfSession,
+} from '../src/operators/sessions.js';
+import { ALL_SESSIONS } from '../src/operators/sessions.sql.js';
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import type { OperatorRole } from '../src/tasks/task.js';
@@ -121,33 +121,39 @@ export async function tokenFor(
   return operatorToken(database, gateway.credentialKey, operator).finally(() => database.close());
 }
 
-/** As if an operator had proved who they are, or done anything, so long ago. */
-export async function sessionsWere(
-  { databaseUrl, credentialKey }: Pick<TestGateway, 'databaseUrl' | 'credentialKey'>,
+/** How many minutes ago. Absent: as it was. */
+interface MinutesAgo {
+  readonly proved?: number;
+  readonly seen?: number;
+}
+
+async function resealSessions(
+  database: Database,
+  key: CredentialKey,
   operator: string,
-  { provedMinutesAgo, seenMinutesAgo }: { provedMinutesAgo?: number; seenMinutesAgo?: number },
+  { proved, seen }: MinutesAgo,
 ): Promise<void> {
-  const database = new Database(databaseUrl, { maxConnections: 1 });
-  try {
-    const { rows } = await database.query<SealedSession>(
-      {
-        name: '',
-        text: `UPDATE operator_session SET seen_at = date_trunc('milliseconds', coalesce(now() - $2 * interval '1 minute', seen_at)),
-          proved_at = date_trunc('milliseconds', coalesce(now() - $3 * interval '1 minute', proved_at))
-        WHERE operator = $1 RETURNING tag, operator, stage, method, round(extract(epoch FROM ends_at) * 1000)::float8 AS "endsMs",
-          round(extract(epoch FROM seen_at) * 1000)::float8 AS "seenMs",
-          round(extract(epoch FROM proved_at) * 1000)::float8 AS "provedMs"`,
-      },
-      [operator, seenMinutesAgo ?? null, provedMinutesAgo ?? null],
-    );
-    for (const session of rows)
-      await database.query({ name: '', text: 'UPDATE operator_session SET seal = $2 WHERE tag = $1' }, [
-        session.tag,
-        sealOfSession(credentialKey, session),
-      ]);
-  } finally {
-    await database.close();
+  const nowMs = await databaseTime(database);
+  const ago = (minutes: number | undefined, before: number) =>
+    minutes === undefined ? before : nowMs - minutes * 60_000;
+  const { rows } = await database.query<SealedSession>(ALL_SESSIONS);
+  for (const row of rows.filter((each) => each.operator === operator)) {
+    const [seenMs, provedMs] = [ago(seen, row.seenMs), ago(proved, row.provedMs)];
+    const text = `UPDATE operator_session SET seal = $4, seen_at = to_timestamp($2::float8 / 1000),
+      proved_at = to_timestamp($3::float8 / 1000) WHERE tag = $1`;
+    const seal = sealOfSession(key, { ...row, seenMs, provedMs });
+    await database.query({ name: '', text }, [row.tag, seenMs, provedMs, seal]);
   }
+}
+
+/** As if an operator had used their sessions, or proved who they are, some minutes ago: that is sealed. */
+export async function sessionsAgo(
+  gateway: Pick<TestGateway, 'databaseUrl' | 'dataDir' | 'credentialKey'>,
+  operator: string,
+  minutes: MinutesAgo,
+): Promise<void> {
+  const database = operatorsDatabase(gateway);
+  await resealSessions(database, gateway.credentialKey, operator, minutes).finally(() => database.close());
 }
 
 /** A new operator who is signed in, as after a sign-in by passkey a moment ago. */
@@ -183,7 +189,7 @@ export async function signedIn(
       ...(lastsMs !== undefined && { lastsMs }),
     });
     // On a slow machine a test file takes longer than the five minutes of a fresh proof.
-    await sessionsWere(gateway, name, { provedMinutesAgo: -1_440 });
+    await resealSessions(database, key, name, { proved: -1_440 });
     return consoleClient(gateway.operatorsUrl, `${COOKIE_NAME}=${token}`, name);
   } finally {
     await database.close();

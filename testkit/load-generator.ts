@@ -108,18 +108,21 @@ export async function generate({
     return `${method} ${path} HTTP/1.1\r\n${opening}x-correlation-id: ${run}-${sent}${ending}`;
   };
 
-  const converse = () =>
-    new Promise<void>((resolve, reject) => {
+  const converse = (): Promise<void> =>
+    new Promise((resolve, reject) => {
       let startedMs = 0;
       let number = 0;
+      let state: 'idle' | 'asking' | 'over' = 'idle';
       // The part of a response that came so far, if it did not come at once.
       let begun: Buffer | undefined;
       const ask = () => {
         if (stopping || sent >= count) {
+          state = 'over';
           socket.destroy();
           resolve();
           return;
         }
+        state = 'asking';
         startedMs = performance.now();
         socket.write(request(), 'latin1');
         number = sent;
@@ -133,6 +136,7 @@ export async function generate({
           return true;
         }
         begun = undefined;
+        state = 'idle';
         const status = received.toString('latin1', 9, 12);
         statuses[status] = (statuses[status] ?? 0) + 1;
         const second = Math.floor(Date.now() / 1000);
@@ -153,6 +157,14 @@ export async function generate({
       const socket = connect({ host, port, noDelay: true, onread });
       socket.on('connect', rest);
       socket.on('error', reject);
+      // The gateway may close a connection on which nothing is asked. Another takes its place.
+      socket.on('close', () => {
+        if (state === 'asking') reject(new Error('a connection was closed before its answer came'));
+        if (state !== 'idle') return;
+        const place = idle.indexOf(ask);
+        if (place !== -1) idle.splice(place, 1);
+        resolve(stopping ? undefined : converse());
+      });
     });
 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });

@@ -11,7 +11,17 @@ export type Session = SessionAnswer;
 const KEY = ['session'];
 const LOOK_AGAIN_MS = 60_000;
 
-whenSignedOut(() => QUERIES.setQueryData(KEY, null));
+let hasEnded = false;
+
+whenSignedOut(() => {
+  hasEnded ||= Boolean(QUERIES.getQueryData(KEY));
+  QUERIES.setQueryData(KEY, null);
+});
+
+/** Whether the operator was signed in and did not sign out. */
+export function sessionHasEnded(): boolean {
+  return hasEnded;
+}
 
 /** Null: nobody is signed in. Undefined: not known yet. */
 export function useSessionQuery() {
@@ -47,6 +57,7 @@ function forget(): void {
 }
 
 export async function signedIn(): Promise<void> {
+  hasEnded = false;
   forget();
   await QUERIES.invalidateQueries({ queryKey: KEY });
 }

@@ -2,7 +2,8 @@
 import { Alert, Button, Skeleton } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { adviceFor, Problem } from './api/problem.js';
+import { Link } from 'wouter';
+import { adviceFor, isWaiting, Problem } from './api/problem.js';
 
 export function Loading({ lines = 4 }: { readonly lines?: number }): ReactNode {
   return (
@@ -23,9 +24,16 @@ export function Failure({
   readonly again?: (() => void) | undefined;
 }): ReactNode {
   const message = error instanceof Error ? error.message : String(error);
+  if (isWaiting(error))
+    return (
+      <Alert variant="outline" role="status" title={message}>
+        <Link href="/approvals">Look at it under Approvals</Link>
+      </Alert>
+    );
+  const advice = adviceFor(error);
   return (
     <Alert variant="outline" color="red" role="alert" title={message}>
-      <p className="dim">{adviceFor(error)}</p>
+      {advice !== undefined && <p className="dim">{advice}</p>}
       {error instanceof Problem && error.audit !== undefined && <p>It is about transaction {error.audit}.</p>}
       {again !== undefined && (
         <Button size="xs" variant="default" onClick={again}>

@@ -1,11 +1,6 @@
 #!/bin/sh
-<<<<<<< HEAD
-# Makes the gateway's database and its logins when PostgreSQL starts for the first time. Each login has what it needs and no more:
+# Creates the gateway's database and its logins when PostgreSQL starts for the first time. Each login has what it needs and no more:
 # tollgate_owner owns the tables and migrates, tollgate_serving serves, tollgate_operating does what operators do.
-=======
-# Creates the gateway's role and database when PostgreSQL starts for the first time. The role owns its database and nothing else.
-# It may create roles, because the schema has a role for the gateway that cannot change the journal.
->>>>>>> main
 set -eu
 secret() { cat "${SECRETS:-/run/secrets}/$1-password"; }
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username="${POSTGRES_USER:-postgres}" --dbname=postgres \

@@ -30,6 +30,7 @@ make() {
 
 random_hex | make postgres-password
 head -c 32 /dev/urandom | base64 | make key-encryption-key 10001
+random_hex | make metrics-token 10001
 
 # The addresses of the database: for those who serve, for migrations, and for operators' commands.
 login() {

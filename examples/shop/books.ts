@@ -69,6 +69,10 @@ export class Books implements Memory {
     return this.referenceOf(number) === reference ? this.orders.get(number) : undefined;
   }
 
+  byCorrelationId(correlationId: string): Order | undefined {
+    return this.orders.get(this.#numbers.get(correlationId) ?? -1);
+  }
+
   /** Not yet on the disk. */
   take(order: Order): void {
     this.orders.set(order.order, order);
@@ -87,7 +91,7 @@ export class Books implements Memory {
   }
 
   async end(correlationId: string, ending: Ending): Promise<void> {
-    const order = this.orders.get(this.#numbers.get(correlationId) ?? -1);
+    const order = this.byCorrelationId(correlationId);
     // A webhook may have brought a later status while the response was still in transit.
     if (order === undefined || order.version !== undefined || ending.kind === 'not_processed') return;
     const state = ending.kind === 'refused' ? 'refused' : (STATES[ending.outcome] ?? 'unknown');

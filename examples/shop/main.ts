@@ -49,22 +49,20 @@ const tollgate = new Tollgate({
 const merchantId = Number(setting('SHOP_MERCHANT', '1'));
 const shop = new Shop({ tollgate, books, merchantId, referenceOf });
 
-// New orders do not wait for the ones that an earlier process left open.
 const numbers = Array.from({ length: orders }, (_, order) => order);
 const due = numbers.filter((order) => !books.orders.has(order));
-const begun = numbers.filter((order) => books.orders.has(order));
-const recovering = shop.recover().then(() => {
-  for (const order of begun) if (!shop.isDone(order)) due.push(order);
-});
-const workers = Array.from({ length: Number(setting('SHOP_CONCURRENCY', '4')) }, async () => {
-  await placeDue();
-  await recovering;
-  await placeDue();
-});
-await Promise.all(workers);
+const workers = Array.from({ length: Number(setting('SHOP_CONCURRENCY', '4')) }, placeDue);
+// Neither new orders nor those of an earlier process wait for each other. It left no more open than it placed at once.
+await Promise.all([...workers, placeOpen()]);
 
 async function placeDue(): Promise<void> {
   for (let order = due.shift(); order !== undefined; order = due.shift()) await shop.place(basketOf(order));
+}
+
+async function placeOpen(): Promise<void> {
+  const placed: Promise<void>[] = [];
+  for await (const order of shop.recover()) placed.push(shop.place(basketOf(order)));
+  await Promise.all(placed);
 }
 
 const states = [...books.orders.values()].map(({ state }) => state);

@@ -19,10 +19,14 @@ export interface ShopOptions {
 export class Shop {
   constructor(private readonly options: ShopOptions) {}
 
-  /** What an earlier process has begun and not ended. What stays begun was not processed: it is to be placed again. */
-  async recover(): Promise<void> {
+  /** What an earlier process has begun and not ended. Gives back each order that is to be placed again, as soon as that is known. */
+  async *recover(): AsyncGenerator<number> {
+    const { tollgate, books } = this.options;
     // The client records its findings in the books.
-    for await (const _found of this.options.tollgate.recoverAll()) {
+    for await (const found of tollgate.recoverAll()) {
+      const { correlationId } = found instanceof Error ? found : found.begun;
+      const order = books.byCorrelationId(correlationId)?.order;
+      if (order !== undefined && !this.isDone(order)) yield order;
     }
   }
 

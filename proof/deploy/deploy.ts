@@ -13,13 +13,17 @@ const values = programOptions({
 });
 
 const CHART = 'deploy/helm/tollgate';
-const FOR = ['--kube-version', values.kubernetes];
+/** What every installation for production has to say. */
+const FOR = ['--kube-version', values.kubernetes, '--set=journal.anchor=syslog+tcp://syslog.logging:6514'];
 
 /** Ways to install the chart, as arguments of helm. */
 const INSTALLATIONS: Readonly<Record<string, readonly string[]>> = {
   'as it is': [],
   'one replica and plain HTTP, for trying out': [
-    '--set=replicas=1,environment=development,tls.secretName=,migration.enabled=false,database.separateLogins=false',
+    '--set=replicas=1,environment=development,tls.secretName=,migration.enabled=false,database.separateLogins=false,journal.anchor=',
+  ],
+  'two anchors of the journal': [
+    '--set=journal.anchor=https://collector.example/journal\\,syslog+udp://10.0.0.5',
   ],
   'HashiCorp Vault': ['--set=keys.provider=vault-transit,keys.vault.address=https://vault.example:8200'],
   'AWS KMS, and a Secret of another name for the migration': [
@@ -57,6 +61,8 @@ const REFUSED: Readonly<Record<string, readonly [values: string, why: RegExp]>> 
   'KMS without its key': ['keys.provider=aws-kms', /keys\.kms\./],
   'three logins, and none that migrates': ['migration.enabled=false', /migration\.enabled/],
   'production with one login': ['database.separateLogins=false', /separateLogins/],
+  'production without an anchor of the journal': ['journal.anchor=', /journal\.anchor/],
+  'an anchor that ends with the pod': ['journal.anchor=/data/journal', /journal\.anchor/],
   'production in clear': ['tls.secretName=', /tls\.secretName/],
   'a digest that is none': ['image.digest=sha256:1234', /digest/],
 };

@@ -251,6 +251,36 @@ export const ATTACKS: Readonly<Record<string, Making>> = {
     statements: [`UPDATE operator_session SET operator = 'administrator' WHERE operator = 'viewer'`],
   }),
 
+  'sessions are proved anew': async () => ({
+    rows: [{ table: 'operator_session', where: 'true' }],
+    statements: [`UPDATE operator_session SET proved_at = now(), seen_at = now()`],
+  }),
+
+  'an operator’s session does not end': async () => ({
+    rows: [{ table: 'operator_session', where: `operator = 'viewer'` }],
+    statements: [
+      `UPDATE operator_session SET ends_at = ends_at + interval '1 year' WHERE operator = 'viewer'`,
+    ],
+  }),
+
+  'the bank of a merchant is gone': async () => ({
+    rows: [{ table: 'direct_entry', where: 'true' }],
+    statements: ['DELETE FROM direct_entry'],
+  }),
+
+  'the routes of a merchant are gone': async ({ merchants }) => ({
+    rows: [
+      { table: 'route', where: `merchant_id = ${merchants.host}` },
+      { table: 'acquirer_terminal', where: `merchant_id = ${merchants.host}` },
+    ],
+    statements: [`DELETE FROM route WHERE merchant_id = ${merchants.host}`],
+  }),
+
+  'the journal gets another key': async () => ({
+    rows: [{ table: 'installation_key', where: `name = 'journal'` }],
+    statements: [`DELETE FROM installation_key WHERE name = 'journal'`],
+  }),
+
   'webhooks go to the thief': async ({ thief }) => ({
     rows: [{ table: 'webhook_endpoint', where: 'true' }],
     statements: [`UPDATE webhook_endpoint SET url = ${quoted(thief.url)}`],

@@ -152,9 +152,10 @@ export class Rounds {
       return [{ what: attack.name, rows, apply, exploit }, attack.login];
     }
     // Every table with every login, in turn.
-    const place = this.#turn++;
-    const table = this.#tables[place % this.#tables.length] as Table;
-    const round = Math.floor(place / this.#tables.length);
+    const turn = this.#turn++;
+    const place = turn % this.#tables.length;
+    const table = this.#tables[place] as Table;
+    const round = Math.floor(turn / this.#tables.length);
     const login = this.#loginsOfTables[(place + round) % this.#loginsOfTables.length] as string;
     return [await this.#changes.toTable(table), login];
   }

@@ -82,6 +82,30 @@ const MATTERS: Readonly<Record<string, Mattering>> = {
     ],
     named: ({ name }) => [`operator/${name}`],
   },
+  operator_session: {
+    columns: [
+      'tag',
+      'operator',
+      'stage',
+      'method',
+      'address',
+      'agent',
+      'ends_at',
+      'seen_at',
+      'proved_at',
+      'seal',
+    ],
+    named: ({ id }) => [`session/${id}`],
+    // Somebody is signed out; or a row is put back as it was, which is not changed, and ends by itself.
+    unless: ({ before, after }) => before === undefined || after === undefined,
+  },
+  task_request: { columns: 'all', named: ({ id }) => [`request/${id}`] },
+  approval_rules: { columns: 'all', named: () => ['approval/rules'] },
+  directdebit_file: {
+    columns: ['merchant_id', 'number', 'processing_day', 'settings', 'items', 'debit_cents', 'credit_cents'],
+    named: ({ merchant_id, number }) => [`file/${merchant_id}/${number}`],
+    unless: ({ before, after }) => (before ?? after)?.row.simulated === true,
+  },
   token: {
     columns: [
       'merchant_id',

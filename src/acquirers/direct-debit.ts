@@ -3,18 +3,18 @@
 import type { AcquirerLink, Decision, MoneyOperation, Pending } from './contract.js';
 
 /** The merchant's own bank, to which the operator brings a file. */
-const OWN_BANK = 'directdebit';
+export const OWN_BANK_LINK = 'directdebit';
 /** The simulated bank, which takes the items of test merchants by itself. */
-const SIMULATED_BANK = 'simulated-bank';
+export const SIMULATED_BANK_LINK = 'simulated-bank';
 
 export class DirectDebit implements AcquirerLink {
   /** An item stays with the bank whose link accepted it, even if the merchant changes banks. */
   static toOwnBank(): DirectDebit {
-    return new DirectDebit(OWN_BANK, 'of_merchant');
+    return new DirectDebit(OWN_BANK_LINK, 'of_merchant');
   }
 
   static toSimulatedBank(): DirectDebit {
-    return new DirectDebit(SIMULATED_BANK, 'test');
+    return new DirectDebit(SIMULATED_BANK_LINK, 'test');
   }
 
   private constructor(

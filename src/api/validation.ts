@@ -143,6 +143,8 @@ function problemsOf(
     case 'required':
       return (requiredProperties ?? []).map((name) => problem('field_missing', [...at, name]));
     case 'type':
+      // Of a field that may also be null: what else it may be is reported, too.
+      if (type === 'null') return [];
       return [
         problem(
           'field_type',

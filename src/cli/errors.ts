@@ -16,8 +16,11 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   operator_must_name_organisation: ({ message }) => `${message}, with --organisation or --merchant`,
   user_seal_broken: ({ message }) =>
     `${message}; look at \`tollgate user list\`, then \`user revoke\` it, or \`user rotate --reseal\` if it is right`,
+  journal_changed_before_sealing: ({ message }) =>
+    `${message}; look at \`tollgate journal verify\` and find out who; bring back a backup, or seal all as it is with \`tollgate migrate --changed-journal-i-know\``,
+  gateways_serve_before_sealing: ({ message }) => `${message}; stop them, and try again 20 seconds later`,
   subject_not_sealable: ({ message }) =>
-    `${message}; use \`tollgate user revoke\` or \`user rotate --reseal\`, or \`operator remove\``,
+    `${message}; use \`tollgate user revoke\` or \`user rotate --reseal\`, \`operator remove\`, \`approval require\` or \`approval refuse\``,
   acquirer_unprotected: ({ message }) =>
     `${message}; give --tls and --mac-key-file, or --plaintext-i-know where the way itself is protected`,
   seal_broken: ({ message, details }) =>

@@ -103,7 +103,7 @@ export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
 type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
 
 /** The permission of a task, for a route that does more than the task. */
-export function taskNamed(name: TaskName): Permission {
+export function permissionOf(name: TaskName): Permission {
   return TASKS.find((task) => task.name === name) as Permission;
 }
 

@@ -2,7 +2,7 @@
 // nothing else of src/. Paths are below `/console/api`.
 import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
-import type { SessionStage, SignInMethod } from '../operators/operator.js';
+import type { SessionStage, SignInMethod } from '../operators/sessions.js';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,

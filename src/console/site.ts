@@ -124,6 +124,9 @@ export class ConsoleSite {
   }
 
   async #answer(route: Route, check: Check, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const gone = new AbortController();
+    if (reply.raw.destroyed) gone.abort();
+    reply.raw.once('close', () => gone.abort());
     const origin = originOf(request.raw, this.parts);
     if (!('fromElsewhere' in route.options && route.options.fromElsewhere)) checkOrigin(request.raw, origin);
     const { key, settings } = this.parts;
@@ -134,8 +137,6 @@ export class ConsoleSite {
       token === undefined ? undefined : findSession(database, key, token, settings.sessionIdleMs);
     const session = await find();
     const operator = await this.#admitted(route, session, database);
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
     const call = {
       params: request.params as object,
       query: queryOf(request),
@@ -156,6 +157,7 @@ export class ConsoleSite {
       ('background' in route.options && route.options.background === true);
     if (session !== undefined && !session.seenLately && !isByItself) await seeSession(database, key, session);
     await withBody(route, check, request.raw, async (body) => {
+      if (isRead(route)) gone.signal.throwIfAborted();
       const end =
         isRead(route) && operator ? this.#reads.begin(operator.name, route.options.long === true) : () => {};
       let result: unknown;

@@ -67,8 +67,8 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
     throw new ConsoleProblem('field_missing', ['query', spelt]);
   }
   if (kind.finds) return numberIn(text);
-  if (onPage !== undefined) return Math.min(numberIn(text), onPage);
-  return readAs(kind.read, text, [inPath === undefined ? 'query' : 'path', spelt]);
+  const value = readAs(kind.read, text, [inPath === undefined ? 'query' : 'path', spelt]);
+  return onPage === undefined ? value : Math.min(value as number, onPage);
 }
 
 function readAs(read: Kind<unknown>['read'], text: string, location: readonly string[]): unknown {

@@ -1,5 +1,7 @@
 import { newestSeal } from '../journal/seals.js';
+import { columns, integer } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 
 const SETTINGS = `
   m.organisation_id AS "organisationId", m.id AS merchant, m.name, e.bank, e.user_name AS "userName",
@@ -13,6 +15,24 @@ export const DIRECT_ENTRY: Statement = {
     SELECT ${SETTINGS}, m.mode FROM merchant m
     LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id
     WHERE m.id = $1`,
+};
+
+export const ASKED = columns<{
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+}>('asked', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  merchant_id: integer(({ merchantId }) => merchantId),
+});
+
+/** The settings of several merchants, each with its place among them. */
+export const DIRECT_ENTRIES: Statement = {
+  name: 'direct-entries',
+  text: `
+    SELECT asked.place, ${SETTINGS}, m.mode
+    FROM ${ASKED.places}
+    JOIN merchant m ON m.organisation_id = asked.organisation_id AND m.id = asked.merchant_id
+    LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id`,
 };
 
 export const SET_DIRECT_ENTRY: Statement = {

@@ -1,14 +1,16 @@
-// How merchants lodge with their banks: the direct-entry settings, as the operator sets and sees them.
+// How merchants lodge with their banks: the direct-entry settings, as the operator sets and sees them, and which bank takes in a debit.
+import { OWN_BANK_LINK, SIMULATED_BANK_LINK } from '../acquirers/direct-debit.js';
 import { holdClock } from '../clock/gateway-clock.js';
 import { journal } from '../journal/journal.js';
 import { checkSeal, fitNow, type ReadRow, sealBroken } from '../journal/seals.js';
 import { LOCK_MERCHANT } from '../organisations/sealed-merchant.sql.js';
+import { Batcher, type BatcherOptions, type EntryOf } from '../postgres/batches.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import { DIRECT_ENTRY, SET_DIRECT_ENTRY } from './direct-entry.sql.js';
+import { ASKED, DIRECT_ENTRIES, DIRECT_ENTRY, SET_DIRECT_ENTRY } from './direct-entry.sql.js';
 import {
   DESCRIPTION_WIDTH,
   type DirectEntrySettings,
@@ -56,6 +58,47 @@ export async function directEntryOf(database: Queryable, merchantId: number): Pr
   const { organisationId, merchant, mode, simulated } = entry;
   if (!simulated) refuse('bank_not_set', { merchant });
   return { ...simulatedSettings(name), organisationId, merchant, mode };
+}
+
+type Asked = EntryOf<typeof ASKED>;
+
+/**
+ * Which bank takes a merchant's direct debits, read from the database for each of them. A direct debit stays with its bank for
+ * good, so a cached merchant, a second old, must not decide this.
+ */
+export class Banks {
+  readonly #reading: Batcher<Asked, string | null>;
+
+  constructor(
+    private readonly database: Queryable,
+    options: BatcherOptions<Asked>,
+  ) {
+    this.#reading = new Batcher((asked) => this.#read(asked), options);
+  }
+
+  /** The name of the bank's link; null if the merchant has no bank, or one that is not as it was sealed. */
+  of(merchant: Asked): Promise<string | null> {
+    return this.#reading.submit(merchant);
+  }
+
+  async #read(asked: readonly Asked[]): Promise<readonly (string | null)[]> {
+    const { rows } = await this.database.query<Row & { readonly place: number }>(
+      DIRECT_ENTRIES,
+      ASKED.encode(asked),
+    );
+    const byPlace = new Map<number, string | null>();
+    for (const row of rows) byPlace.set(row.place, await this.#linkOf(row));
+    return asked.map((_, index) => byPlace.get(index + 1) ?? null);
+  }
+
+  async #linkOf(row: Row): Promise<string | null> {
+    const fit = await fitNow(this.database, sealedDirectEntry(row));
+    // guard(directions: no bank takes debits that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.version < 0
+    if (fit.kind === 'misfit') return null;
+    if (row.bank !== null && !row.simulated) return OWN_BANK_LINK;
+    // A live merchant has no bank until the operator names one.
+    return row.mode === 'test' ? SIMULATED_BANK_LINK : null;
+  }
 }
 
 export async function findDirectEntry(database: Queryable, merchant: number): Promise<Row> {

@@ -1,14 +1,16 @@
 // The background loops of a gateway: heartbeats, resolver, sweep, clearing of direct debits, close of settlement days,
-// destruction of cards, renewal of keys, daily figures, operators' requests, expiry of old events, and wiping of memory.
+// destruction of cards, renewal of keys, looks at sealed rows, daily figures, operators' requests, expiry of old events, and wiping of memory.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock/clock.js';
 import type { Clearing } from '../directdebit/clearing.js';
 import { EventRetention } from '../events/feed.js';
 import { DayFigures } from '../figures/day-figures.js';
 import { ReadBuffer } from '../http/read-buffer.js';
+import { reportMisfits } from '../installation/subjects.js';
 import type { ChainKey } from '../journal/blocks.js';
 import { JournalChain } from '../journal/chain.js';
 import type { SealWatch } from '../journal/seal-watch.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
 import { CardDestruction } from '../payments/cards/card-destruction.js';
 import type { Resolver } from '../payments/doubt/resolver.js';
 import { Sweep } from '../payments/doubt/sweep.js';
@@ -40,6 +42,9 @@ const FORGET_EVENTS_EVERY_MS = 3_600_000;
 const COUNT_FIGURES_EVERY_MS = 1_000;
 const FORGET_FIGURES_EVERY_MS = 3_600_000;
 const CHAIN_JOURNAL_EVERY_MS = 1_000;
+const LOOK_AT_SEALS_EVERY_MS = 60_000;
+/** Where there are many rows, less often: it takes two percent of the time at most. */
+const LOOKS_SHARE = 50;
 const OVERWRITE_EVERY_MS = 10_000;
 
 export interface BackgroundParts {
@@ -59,6 +64,7 @@ export interface BackgroundParts {
   readonly requests: RequestRunner;
   readonly vault: Pick<Vault, 'keys' | 'provider'>;
   readonly chainKey: ChainKey;
+  readonly credentialKey: CredentialKey;
   readonly seals: Pick<SealWatch, 'foreign'>;
 }
 
@@ -75,6 +81,7 @@ export class Background {
   readonly #counting: Loop;
   readonly #tokens: Loop;
   readonly #chaining: Loop;
+  readonly #seals: Loop;
   readonly #figures: Loop;
   readonly #forgettingFigures: Loop;
   readonly #overwriting: Loop;
@@ -142,6 +149,17 @@ export class Background {
         log.error({ block: number, failover }, 'the journal chain does not continue from its last block'),
     });
     this.#chaining = new Loop(() => chain.run(), CHAIN_JOURNAL_EVERY_MS, failed('journal chain'));
+    let nextLookMs = 0;
+    this.#seals = new Loop(
+      async () => {
+        const nowMs = performance.now();
+        if (nowMs < nextLookMs) return;
+        await reportMisfits(databases.background, parts.credentialKey);
+        nextLookMs = nowMs + (performance.now() - nowMs) * LOOKS_SHARE;
+      },
+      LOOK_AT_SEALS_EVERY_MS,
+      failed('look at sealed rows'),
+    );
     this.#renewing = new Loop(() => parts.renewal.run(), RENEW_KEYS_EVERY_MS, failed('key renewal'));
     const { keys, provider } = parts.vault;
     this.#counting = new Loop(() => keys.recordSeals(), COUNT_SEALS_EVERY_MS, failed('count of seals'));
@@ -187,6 +205,7 @@ export class Background {
       this.#counting,
       this.#tokens,
       this.#chaining,
+      this.#seals,
       this.#figures,
       this.#forgettingFigures,
       this.#overwriting,

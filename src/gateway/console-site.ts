@@ -34,7 +34,7 @@ export interface OpenConsole {
   /** With the rights of operators' commands. */
   readonly database: Database;
   readonly key: CredentialKey;
-  /** What it has found of seals. */
+  /** What it has found of operators, sessions and approvals, beside what gateways find. */
   figures(): Figures;
   close(): Promise<void>;
 }
@@ -104,6 +104,7 @@ export async function openConsole({
       site,
       database,
       key,
+      // guard(metrics: broken seals that the console finds are counted): [['row'], seals.count] ⇒ [['row'], 0 * seals.count]
       figures: () => ({
         brokenSeals: [
           [['row'], seals.count],

@@ -1,11 +1,11 @@
 // What is done with a gateway on this machine, before there is a database or without one.
 import { hostname } from 'node:os';
-import { sealWhatIsThere } from '../installation/subjects.js';
+import { type SealedAtUpgrade, sealAtUpgrade } from '../installation/upgrade.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { CredentialKey } from '../organisations/users/credentials.js';
 import { Database } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
-import { choice, duration } from '../tasks/kinds.js';
+import { choice, duration, FLAG } from '../tasks/kinds.js';
 import { optional, task } from '../tasks/task.js';
 import { openInstallationKey } from '../vault/keys/installation-keys.js';
 import { KeyUnavailable } from '../vault/keys/key-provider.js';
@@ -67,14 +67,21 @@ const MIGRATE = task({
   help: 'bring the schema of the database up to date',
   scope: 'nobody',
   on: 'nothing',
-  input: {},
-  run: async () => {
+  input: {
+    changedJournalKnown: optional(
+      FLAG,
+      '--changed-journal-i-know',
+      'seal what an earlier release has stored although entries of the journal were removed or changed',
+    ),
+  },
+  run: async (_, { changedJournalKnown }) => {
     const settings = readSettings();
     const connection = await connect(settings, 'migrating');
-    const database = new Database(connection.logins.migrating, { maxConnections: 1, patient: true });
+    // What seals transactions holds a lock meanwhile.
+    const database = new Database(connection.logins.migrating, { maxConnections: 3, patient: true });
     try {
       const { version, applied } = await migrate(database);
-      return { version, applied, sealed: await sealWithKey(settings, database) };
+      return { version, applied, sealed: await sealWithKey(settings, database, changedJournalKnown) };
     } finally {
       await database.close();
       await connection.close();
@@ -85,20 +92,30 @@ const MIGRATE = task({
       applied.length === 0
         ? `The schema is current, version ${version}.`
         : `Applied ${applied.join(', ')}: schema ready, version ${version}.`;
-    return sealed === undefined
-      ? schema
-      : `${schema} ${sealed} rows that were there are sealed in the journal.`;
+    if (sealed === undefined) return schema;
+    return `${schema} ${sealed.transactions} transactions and ${sealed.rows} other rows that were there are sealed, and the journal says so.`;
   },
 });
 
 /** Undefined where it was done before, or where the key is not at hand: then the first start does it. */
-async function sealWithKey(settings: Settings, database: Database): Promise<number | undefined> {
+async function sealWithKey(
+  settings: Settings,
+  database: Database,
+  changedJournalKnown: boolean | undefined,
+): Promise<SealedAtUpgrade | undefined> {
   try {
     const provider = await checkKey(settings, database);
-    const signer = new EntrySigner(await openInstallationKey(database, provider, 'journal'), hostname());
-    setSigner(database, signer);
-    const key = new CredentialKey(await openInstallationKey(database, provider, 'credentials'));
-    return await sealWhatIsThere(database, 'gateway:migrate', key);
+    const journalKey = await openInstallationKey(database, provider, 'journal');
+    setSigner(database, new EntrySigner(journalKey, hostname()));
+    const credentialKey = new CredentialKey(await openInstallationKey(database, provider, 'credentials'));
+    return await sealAtUpgrade(database, {
+      actor: 'gateway:migrate',
+      provider,
+      journalKey,
+      credentialKey,
+      anchorFiles: settings.journalAnchorFiles,
+      changedJournalKnown,
+    });
   } catch (error) {
     if (error instanceof KeyUnavailable) return undefined;
     throw error;

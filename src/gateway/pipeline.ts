@@ -4,6 +4,7 @@ import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { Clearing } from '../directdebit/clearing.js';
+import { Banks } from '../directdebit/direct-entry.js';
 import { DirectDebitFiles } from '../directdebit/files/files.js';
 import {
   RECORD_DIRECT_DEBIT_REFUNDS,
@@ -18,7 +19,7 @@ import type { CredentialKey } from '../organisations/users/credentials.js';
 import { LateAnswers } from '../payments/doubt/late-answers.js';
 import { Resolver } from '../payments/doubt/resolver.js';
 import { Lookup } from '../payments/finding/lookup.js';
-import { Asking, Banks, LinkChoice, Orders, Rerouting } from '../payments/pipeline/ask-acquirer.js';
+import { Asking, LinkChoice, Orders, Rerouting } from '../payments/pipeline/ask-acquirer.js';
 import { Capacity } from '../payments/pipeline/capacity.js';
 import { type BatchOptions, Claims } from '../payments/pipeline/claim.js';
 import { Creation, type Point } from '../payments/pipeline/create.js';
@@ -137,7 +138,8 @@ function makeAsking(
   const { breakers } = links;
   const routes = new Routes(databases.vital);
   const banks = new Banks(databases.lookUps, batches);
-  const choice = new LinkChoice({ links, banks, routes, capacity, breakers, deadlineMs });
+  const bankOf = banks.of.bind(banks);
+  const choice = new LinkChoice({ links, bankOf, routes, capacity, breakers, deadlineMs });
   const rerouting = new Rerouting(databases.commits, batches);
   const { onResolved } = resolverLog(log, figures);
   const lateAnswers = new LateAnswers({

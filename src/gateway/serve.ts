@@ -5,14 +5,12 @@ import type { Logger } from 'pino';
 import { demoCurl, demoLink, demoWorks, makeDemo, updateDemoFile } from '../demo/demo.js';
 import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
-import { sealWhatIsThere } from '../installation/subjects.js';
+import { sealAtUpgrade } from '../installation/upgrade.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journalDeferredLostTime } from '../payments/processes/lost-time.js';
-import { sealTransactions } from '../payments/sealing.js';
 import { Database, isForbidden } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { isLoopback } from '../values/network.js';
-import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
 import { credentialKey, journalKey } from './callers.js';
 import { CertificateWatch, readCertificate } from './certificate-watch.js';
 import { ClosingStack } from './closing-stack.js';
@@ -238,15 +236,21 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
   return within(logins.operating, async (database) => {
     // One process creates the keys, if there are none yet.
     const provider = await openKeyProvider(settings, database);
-    setSigner(database, new EntrySigner(await journalKey(database, provider)));
-    const transactions = await withJournalledKeys(database, 'gateway:start', provider, (keys) =>
-      sealTransactions(database, keys, 'gateway:start'),
-    );
-    if (transactions !== undefined && transactions > 0) log.info({ transactions }, 'transactions sealed');
-    await journalDeferredLostTime(database);
+    const ofJournal = await journalKey(database, provider);
+    setSigner(database, new EntrySigner(ofJournal));
     const key = await credentialKey(database, provider);
-    const sealed = await sealWhatIsThere(database, 'gateway:start', key).catch(refuseWithoutRights);
-    if (sealed) log.info({ rows: sealed }, 'what was there is sealed in the journal');
+    const sealed = await sealAtUpgrade(database, {
+      actor: 'gateway:start',
+      provider,
+      journalKey: ofJournal,
+      credentialKey: key,
+      anchorFiles: settings.journalAnchorFiles,
+    }).catch(refuseWithoutRights);
+    if (sealed !== undefined) {
+      const { transactions, rows } = sealed;
+      log.info({ transactions, rows }, 'what was there is sealed, and the journal says so');
+    }
+    await journalDeferredLostTime(database);
     if (settings.demo) await makeDemo(database, key, settings.dataDir);
     return !settings.demo || (await demoWorks(database, key, settings.dataDir));
   });

@@ -1,20 +1,34 @@
 // Every row that the journal seals: looked at one by one, sealed for the first time at an upgrade, and sealed as it is where an operator
 // has put something right.
+import { setImmediate as aTurn } from 'node:timers/promises';
 import { readAcquirers, sealedAcquirer } from '../acquirers/configured.js';
 import { findDirectEntry, sealedDirectEntry } from '../directdebit/direct-entry.js';
+import { sealedFiles } from '../directdebit/files/files.js';
 import { type JournalAction, journal } from '../journal/journal.js';
-import { fitOf, type Misfit, newestVersion, type ReadRow, type SealedRow } from '../journal/seals.js';
+import {
+  fitOf,
+  type Misfit,
+  newestVersion,
+  type ReadRow,
+  reportMisfit,
+  type SealedRow,
+  wasSealed,
+} from '../journal/seals.js';
 import { isSealedOperator, journalledOperator, type OperatorRow } from '../operators/operator.js';
 import { LIST_OPERATORS } from '../operators/operators.sql.js';
+import { findRules, sealedRules } from '../operators/second-person/rules.js';
+import { sealedRequests } from '../operators/second-person/task-requests.js';
+import { verifySessions } from '../operators/sessions.js';
 import { readRoutes } from '../organisations/routing/routes.js';
 import { rowOfMerchant, type SealedMerchant } from '../organisations/sealed-merchant.js';
 import { type CredentialKey, journalledUser } from '../organisations/users/credentials.js';
 import type { UserRow } from '../organisations/users/users.js';
 import { LIST_USERS } from '../organisations/users/users.sql.js';
-import type { Queryable } from '../postgres/database.js';
+import { verifyRequests } from '../payments/requests/operator-request.js';
+import { type Queryable, REPEATABLE_READ } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
-import { listEndpoints, rowOfEndpoint } from '../webhooks/endpoints.js';
+import { readEndpoints, rowOfEndpoint } from '../webhooks/endpoints.js';
 import {
   LOCK_SEALS,
   MERCHANTS_TO_LOOK_AT,
@@ -39,6 +53,26 @@ export interface SubjectProblem {
 /** That what was there at an upgrade was sealed, once. */
 const ALL: SealedRow = { subject: 'seals', state: ['made'] };
 const PAGE = 500;
+const ROWS_AT_A_TIME = 50;
+const OF_MERCHANTS: readonly string[] = ['merchant', 'routes', 'bank', 'file'];
+
+/** What directs cards and money, and who may call: what whoever serves may read. */
+const DIRECTIONS: readonly string[] = ['merchant', 'routes', 'bank', 'webhook', 'acquirer', 'user'];
+
+async function* directions(
+  database: Queryable,
+  key: CredentialKey,
+  merchant?: number,
+): AsyncGenerator<FoundRow> {
+  yield* rowsOfMerchants(database, merchant);
+  for (const endpoint of await readEndpoints(database, merchant))
+    yield { ...rowOfEndpoint(endpoint), merchant: endpoint.merchantId };
+  if (merchant !== undefined) return;
+  for (const row of await readAcquirers(database)) yield sealedAcquirer(row);
+  const { rows: users } = await database.query<UserRow>(LIST_USERS, [null]);
+  for (const row of users)
+    yield { ...journalledUser(row), newest: row.newest, isRight: key.isSealed(row, row.seal) };
+}
 
 /** Everything that is to be sealed, or what of it is a merchant's. */
 async function* sealedRows(
@@ -46,17 +80,15 @@ async function* sealedRows(
   key: CredentialKey,
   merchant?: number,
 ): AsyncGenerator<FoundRow> {
-  yield* rowsOfMerchants(database, merchant);
-  for (const endpoint of await listEndpoints(database, { merchant }))
-    yield { ...rowOfEndpoint(endpoint), merchant: endpoint.merchantId };
+  yield* directions(database, key, merchant);
+  yield* sealedFiles(database, merchant);
   if (merchant !== undefined) return;
-  for (const row of await readAcquirers(database)) yield sealedAcquirer(row);
-  const { rows: users } = await database.query<UserRow>(LIST_USERS, [null]);
-  for (const row of users)
-    yield { ...journalledUser(row), newest: row.newest, isRight: key.isSealed(row, row.seal) };
   const { rows: operators } = await database.query<OperatorRow>(LIST_OPERATORS);
   for (const row of operators)
     yield { ...journalledOperator(row), newest: row.newest, isRight: isSealedOperator(key, row, row.seal) };
+  yield* sealedRequests(database);
+  const rules = sealedRules(await findRules(database));
+  if (rules.state !== null) yield rules;
 }
 
 async function* rowsOfMerchants(database: Queryable, only: number | undefined): AsyncGenerator<FoundRow> {
@@ -80,57 +112,112 @@ interface Owner {
   readonly merchant: MerchantId;
 }
 
+interface Compared {
+  readonly rows: number;
+  readonly problems: readonly SubjectProblem[];
+}
+
 /** Rows that are not as they were sealed last, and those that are gone although the journal does not say so. */
 export async function verifySubjects(
   database: Queryable,
   key: CredentialKey,
   merchant?: number,
-): Promise<{ readonly rows: number; readonly problems: readonly SubjectProblem[] }> {
+): Promise<Compared> {
+  return atOneMoment(database, async (connection) => {
+    const isAsked = (subject: string) => isAbout(subject, merchant);
+    const { rows, problems } = await compare(connection, sealedRows(connection, key, merchant), isAsked);
+    const others = merchant === undefined ? await otherSeals(connection, key) : [];
+    const wrong = others
+      .filter(({ isRight }) => !isRight)
+      .map(({ subject }) => ({ subject, merchant: undefined, problem: 'changed' as const }));
+    return { rows: rows + others.length, problems: [...problems, ...wrong] };
+  });
+}
+
+/** For a process that serves: reports what is changed or gone, also where nobody asks for it. */
+export async function reportMisfits(database: Queryable, key: CredentialKey): Promise<void> {
+  const { problems } = await atOneMoment(database, (connection) =>
+    compare(connection, directions(connection, key), (subject) => DIRECTIONS.includes(kindOf(subject))),
+  );
+  // guard(directions: a gateway says what is changed or gone): await reportMisfit(database, subject, problem ⇒ void (subject + problem
+  for (const { subject, problem } of problems) await reportMisfit(database, subject, problem);
+}
+
+/** An operator may change something meanwhile: a row and its seal are read as they were together. */
+function atOneMoment<Result>(
+  database: Queryable,
+  work: (connection: Queryable) => Promise<Result>,
+): Promise<Result> {
+  return database.transaction(async (connection) => {
+    await connection.query(REPEATABLE_READ);
+    return work(connection);
+  });
+}
+
+async function compare(
+  connection: Queryable,
+  rows: AsyncGenerator<FoundRow>,
+  isAsked: (subject: string) => boolean,
+): Promise<Compared> {
   const problems: SubjectProblem[] = [];
-  const seen = new Set<string>([ALL.subject]);
-  for await (const row of sealedRows(database, key, merchant)) {
+  const seen = new Set<string>();
+  for await (const row of rows) {
     seen.add(row.subject);
-    const fit = await fitOf(database, row);
+    // Payments of this process go on in between.
+    if (seen.size % ROWS_AT_A_TIME === 0) await aTurn();
+    const fit = await fitOf(connection, row);
     const problem = fit.kind === 'misfit' ? fit.misfit : row.isRight === false ? 'changed' : undefined;
     if (problem !== undefined) problems.push({ subject: row.subject, merchant: row.merchant, problem });
   }
-  const rows = seen.size - 1;
   for (let after = ''; ; ) {
-    const page = (await database.query<Omit<ReadRow, 'state'>>(SUBJECTS, [after, PAGE])).rows;
+    const page = (await connection.query<Omit<ReadRow, 'state'>>(SUBJECTS, [after, PAGE])).rows;
     const last = page.at(-1);
-    if (last === undefined) return { rows, problems };
+    if (last === undefined) return { rows: seen.size, problems };
     for (const { subject, newest } of page) {
-      if (seen.has(subject) || !isAbout(subject, merchant)) continue;
-      const fit = await fitOf(database, { subject, state: null, newest });
+      if (seen.has(subject) || subject === ALL.subject || !isAsked(subject)) continue;
+      const fit = await fitOf(connection, { subject, state: null, newest });
       // guard(directions: a row that is gone is found): fit.kind === 'misfit' ⇒ fit.version < 0
       if (fit.kind === 'misfit')
-        problems.push({ subject, merchant: merchant as MerchantId | undefined, problem: fit.misfit });
+        problems.push({ subject, merchant: merchantIn(subject), problem: fit.misfit });
     }
     after = last.subject;
   }
 }
 
-/** Endpoints that are gone do not tell whose they were. */
-function isAbout(subject: string, merchant: number | undefined): boolean {
+const kindOf = (subject: string) => subject.split('/')[0] as string;
+
+/** Of subjects that say whose they are. */
+function merchantIn(subject: string): MerchantId | undefined {
   const [kind, id] = subject.split('/');
-  if (merchant === undefined) return true;
-  return ['merchant', 'routes', 'bank'].includes(kind as string) && Number(id) === merchant;
+  return OF_MERCHANTS.includes(kind as string) ? (Number(id) as MerchantId) : undefined;
 }
 
-/**
- * Seals what is there, once: at the first start or migration with a release that does so. Undefined if that was done before, which a
- * sealed entry of the journal says: no flag that a writer could clear.
- */
+/** Of rows with a seal of their own alone. */
+async function otherSeals(database: Queryable, key: CredentialKey) {
+  return [...(await verifySessions(database, key)), ...(await verifyRequests(database, key))];
+}
+
+/** Endpoints that are gone do not tell whose they were. */
+function isAbout(subject: string, merchant: number | undefined): boolean {
+  return merchant === undefined || merchantIn(subject) === merchant;
+}
+
+/** A sealed entry of the journal says so: no flag that a writer could clear. */
+export function areRowsSealed(database: Queryable): Promise<boolean> {
+  return wasSealed(database, ALL.subject);
+}
+
+/** Seals what is there, once: at the first start or migration with a release that does so. Undefined if that was done before. */
 export async function sealWhatIsThere(
   database: Queryable,
   actor: string,
   key: CredentialKey,
 ): Promise<number | undefined> {
-  if ((await newestVersion(database, ALL.subject)) > 0) return undefined;
+  if (await areRowsSealed(database)) return undefined;
   return database.transaction(async (connection) => {
     await connection.query(LOCK_SEALS);
-    // guard(directions: what is there is sealed once): > 0 ⇒ > 1
-    if ((await newestVersion(connection, ALL.subject)) > 0) return undefined;
+    // guard(directions: what is there is sealed once): if (await areRowsSealed(connection)) return undefined; ⇒
+    if (await areRowsSealed(connection)) return undefined;
     let count = 0;
     for await (const row of sealedRows(connection, key)) {
       if (row.newest !== null || row.isRight === false) continue;
@@ -142,15 +229,18 @@ export async function sealWhatIsThere(
   });
 }
 
-/** As it is now, or that it is gone. Not for users and operators, whose rights would come back: they are given new secrets or removed. */
+/**
+ * As it is now, or that it is gone. Not for users and operators, whose rights would come back: they are given new secrets or removed. Nor
+ * for what needs a second person: rules are set again, and requests refused.
+ */
 export async function sealAsItIs(
   database: Queryable,
   operator: string,
   key: CredentialKey,
   subject: string,
 ): Promise<{ readonly subject: string; readonly isThere: boolean }> {
-  const [kind] = subject.split('/');
-  if (kind === 'user' || kind === 'operator' || subject === ALL.subject)
+  // guard(directions: nobody seals rights or approvals as they are): ['user', 'operator', 'approval', 'request', ALL.subject] ⇒ [ALL.subject]
+  if (['user', 'operator', 'approval', 'request', ALL.subject].includes(kindOf(subject)))
     refuse('subject_not_sealable', { subject });
   return database.transaction(async (connection) => {
     await connection.query(LOCK_SEALS);

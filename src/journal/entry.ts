@@ -88,6 +88,7 @@ export type JournalAction =
   | 'approval.approved'
   | 'approval.refused'
   | 'approval.used'
+  | 'approval.returned'
   | 'approval.rules_set'
   | 'journal.exported'
   | 'journal.checkpoint_made'

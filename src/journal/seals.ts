@@ -50,12 +50,12 @@ export async function fitNow(database: Queryable, row: ReadRow): Promise<Fit> {
   return fit;
 }
 
-/** For rows with a seal of their own, where it is wrong. */
+/** For a row that is sealed otherwise. */
 export async function reportMisfit(database: Queryable, subject: string, misfit: Misfit): Promise<void> {
-  (await signerOf(database))?.watch?.report(subject, misfit);
+  (await neededSigner(database)).watch?.report(subject, misfit);
 }
 
-/** The same for a row that was read without its seal. */
+/** The same as `fitNow` for a row that was read without its seal. */
 export async function isAsSealed(database: Queryable, row: SealedRow): Promise<boolean> {
   const newest = await newestOf(database, row.subject);
   return (await fitNow(database, { ...row, newest })).kind === 'fits';
@@ -86,6 +86,13 @@ export async function newestVersion(database: Queryable, subject: string): Promi
   const genuine = await genuineSeal(database, await neededSigner(database), subject, newest);
   if (genuine === 'none among the newest') throw sealBroken(subject, 'no genuine seal among the newest');
   return genuine?.version ?? 0;
+}
+
+/** Whether there was ever a seal. Where many were forged, there may be a genuine one below them. */
+export async function wasSealed(database: Queryable, subject: string): Promise<boolean> {
+  const newest = await newestOf(database, subject);
+  // guard(directions: forged seals do not make an installation new): !== undefined ⇒ instanceof Object
+  return (await genuineSeal(database, await neededSigner(database), subject, newest)) !== undefined;
 }
 
 /** For rows that are read later: the newest genuine seal, unless it says that there is no row. */

@@ -63,26 +63,6 @@ export interface SealedOperator extends SignInMeans {
   readonly enabledMs: number | null;
 }
 
-/** What the seal of a session covers. */
-export interface SealedSession {
-  readonly tag: Buffer;
-  readonly operator: string;
-  readonly stage: SessionStage;
-  readonly method: SignInMethod;
-  readonly endsMs: number;
-  /** When its operator last did something, and last proved who they are. */
-  readonly seenMs: number;
-  readonly provedMs: number;
-}
-
-/**
- * A link lets somebody in only as far as to say how they will sign in from then on. `command_line`: a token, which shows who runs
- * commands and opens no page.
- */
-export type SessionStage = 'enrolling' | 'signed_in' | 'command_line';
-
-export type SignInMethod = 'link' | 'demo' | 'passkey' | 'password' | 'provider';
-
 export function sealOfOperator(key: CredentialKey, operator: SealedOperator): Buffer {
   const { name, role, organisationId, linkTag, linkUntilMs, version, removed } = operator;
   const parts = [name, role, organisationId, hex(linkTag), linkUntilMs, version, removed];
@@ -100,16 +80,6 @@ export function sealOfOperator(key: CredentialKey, operator: SealedOperator): Bu
 
 export function isSealedOperator(key: CredentialKey, operator: SealedOperator, seal: Buffer | null): boolean {
   return seal !== null && sameBytes(sealOfOperator(key, operator), seal);
-}
-
-export function sealOfSession(key: CredentialKey, session: SealedSession): Buffer {
-  const { tag, operator, stage, method, endsMs, seenMs, provedMs } = session;
-  // guard(sessions: sealed with their last proof and their last use): endsMs, seenMs, provedMs] ⇒ endsMs]
-  return key.macOf(['tollgate session', hex(tag), operator, stage, method, endsMs, seenMs, provedMs]);
-}
-
-export function isSealedSession(key: CredentialKey, session: SealedSession, seal: Buffer): boolean {
-  return sameBytes(sealOfSession(key, session), seal);
 }
 
 /** Nothing for an operator that was sealed before there was any of it: such a seal still holds. */

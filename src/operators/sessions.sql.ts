@@ -13,9 +13,15 @@ export const OPEN_SESSION: Statement = {
   name: '',
   text: `
     INSERT INTO operator_session (tag, operator, stage, method, address, agent, ends_at, seen_at, proved_at, seal)
-    VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000),
-      to_timestamp($8::float8 / 1000), to_timestamp($9::float8 / 1000), $10)`,
+    VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), to_timestamp($8::float8 / 1000),
+      to_timestamp($9::float8 / 1000), $10)`,
 };
+
+/** All that the seal covers, and the seal. Times as numbers that know infinity: whatever was written there, the statement does not fail. */
+const SEALED = `session.id, session.tag, session.operator, session.stage, session.method, session.address, session.agent,
+      round(extract(epoch FROM session.ends_at) * 1000)::float8 AS "endsMs",
+      round(extract(epoch FROM session.seen_at) * 1000)::float8 AS "seenMs",
+      round(extract(epoch FROM session.proved_at) * 1000)::float8 AS "provedMs", session.seal AS "sessionSeal"`;
 
 export const FORGET_SESSIONS: Statement = {
   name: '',
@@ -26,23 +32,36 @@ export const FORGET_SESSIONS: Statement = {
 export const FIND_SESSION: Statement = {
   name: '',
   text: `
-    SELECT session.id, session.tag, session.operator, session.stage, session.method, session.seal AS "sessionSeal",
-      round(extract(epoch FROM session.ends_at) * 1000)::float8 AS "endsMs",
-      round(extract(epoch FROM session.seen_at) * 1000)::float8 AS "seenMs",
-      round(extract(epoch FROM session.proved_at) * 1000)::float8 AS "provedMs",
+    SELECT ${SEALED}, round(extract(epoch FROM now()) * 1000)::float8 AS "nowMs",
       session.seen_at < now() - interval '1 minute' AS "notSeenLately",
       session.proved_at > now() - interval '5 minutes' AS "provedLately", whose.*
     FROM operator_session AS session, LATERAL (SELECT ${OPERATOR} FROM operator WHERE name = session.operator) AS whose
     WHERE session.tag = $1 AND ${GOES_ON}`,
 };
 
-/** Only where its seal is still this one ($5), if one is given. */
-export const RESEAL_SESSION: Statement = {
+/** Unless something else has changed it since: that has sealed it anew, too. */
+export const SEE_SESSION: Statement = {
   name: '',
   text: `
-    UPDATE operator_session
-    SET seen_at = to_timestamp($2::float8 / 1000), proved_at = to_timestamp($3::float8 / 1000), seal = $4
-    WHERE tag = $1 AND ($5::bytea IS NULL OR seal = $5)`,
+    UPDATE operator_session SET seen_at = to_timestamp($2::float8 / 1000), seal = $3 WHERE tag = $1 AND seal = $4`,
+};
+
+export const LOCK_SESSION: Statement = {
+  name: '',
+  text: `SELECT ${SEALED} FROM operator_session AS session WHERE tag = $1 FOR UPDATE`,
+};
+
+export const PROVE_SESSION: Statement = {
+  name: '',
+  text: `
+    UPDATE operator_session SET proved_at = to_timestamp($2::float8 / 1000), seen_at = to_timestamp($2::float8 / 1000),
+      seal = $3
+    WHERE tag = $1`,
+};
+
+export const ALL_SESSIONS: Statement = {
+  name: '',
+  text: `SELECT ${SEALED} FROM operator_session AS session ORDER BY session.id`,
 };
 
 export const END_SESSION: Statement = {

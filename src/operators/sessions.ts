@@ -3,30 +3,32 @@
 import { randomBytes } from 'node:crypto';
 import { journal } from '../journal/journal.js';
 import { reportMisfit } from '../journal/seals.js';
-import { type CredentialKey, sameBytes } from '../organisations/users/credentials.js';
+import { type CredentialKey, hex, sameBytes } from '../organisations/users/credentials.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
+import { isAsSealedLast, type OperatorRow, type SealedOperator } from './operator.js';
 import {
-  isAsSealedLast,
-  isSealedSession,
-  type OperatorRow,
-  type SealedOperator,
-  type SealedSession,
-  type SessionStage,
-  type SignInMethod,
-  sealOfSession,
-} from './operator.js';
-import {
+  ALL_SESSIONS,
   END_SESSION,
   END_SESSION_BY_ID,
   END_SESSIONS_OF,
   FIND_SESSION,
   FORGET_SESSIONS,
   LIST_SESSIONS,
+  LOCK_SESSION,
   NOW_MS,
   OPEN_SESSION,
-  RESEAL_SESSION,
+  PROVE_SESSION,
+  SEE_SESSION,
 } from './sessions.sql.js';
+
+/**
+ * A link lets somebody in only as far as to say how they will sign in from then on. `command_line`: a token, which shows who runs
+ * commands and opens no page.
+ */
+export type SessionStage = 'enrolling' | 'signed_in' | 'command_line';
+
+export type SignInMethod = 'link' | 'demo' | 'passkey' | 'password' | 'provider';
 
 const SESSION_MS = 12 * 3_600_000;
 /** Of a link that was opened: so long it takes at most to set a passkey or a password. */
@@ -52,14 +54,28 @@ export interface NewSession {
   readonly lastsMs?: number;
 }
 
-/** A session that goes on, and whose it is. */
-export interface Session {
+/** All that the seal of a session covers: nobody who writes to the database lengthens one, or proves who they are. */
+export interface SealedSession {
   readonly tag: Buffer;
+  readonly operator: string;
   readonly stage: SessionStage;
   readonly method: SignInMethod;
+  readonly address: string;
+  readonly agent: string;
   readonly endsMs: number;
+  /** When it was in use last. */
+  readonly seenMs: number;
+  /** When its operator last proved who they are. */
   readonly provedMs: number;
-  readonly seal: Buffer;
+}
+
+type StoredSession = SealedSession & { readonly id: string; readonly sessionSeal: Buffer };
+
+/** A session that goes on, and whose it is. */
+export interface Session extends Pick<SealedSession, 'tag' | 'stage' | 'method' | 'endsMs'> {
+  readonly stored: StoredSession;
+  /** The database's time when it was found. */
+  readonly foundMs: number;
   /** Whether it has been in use within the last minute. */
   readonly seenLately: boolean;
   /** Whether its operator proved within the last five minutes who they are. */
@@ -80,20 +96,42 @@ export interface SessionView {
   readonly current: boolean;
 }
 
+export function sealOfSession(key: CredentialKey, session: SealedSession): Buffer {
+  const { tag, operator, stage, method, address, agent, endsMs, seenMs, provedMs } = session;
+  // guard(sessions: sealed with when it was in use, and when it was proved): endsMs, seenMs, provedMs] ⇒ endsMs, typeof seenMs, typeof provedMs]
+  const times = [endsMs, seenMs, provedMs];
+  return key.macOf(['tollgate session', hex(tag), operator, stage, method, address, agent, ...times]);
+}
+
+function isSealedSession(key: CredentialKey, session: StoredSession): boolean {
+  return sameBytes(sealOfSession(key, session), session.sessionSeal);
+}
+
+const subjectOf = ({ id }: StoredSession) => `session/${id}`;
+
+/** Each with whether it is as it was sealed. */
+export async function verifySessions(
+  database: Queryable,
+  key: CredentialKey,
+): Promise<{ readonly subject: string; readonly isRight: boolean }[]> {
+  const { rows } = await database.query<StoredSession>(ALL_SESSIONS);
+  return rows.map((row) => ({ subject: subjectOf(row), isRight: isSealedSession(key, row) }));
+}
+
 /** Returns what the browser is to keep: nobody can make it of what is stored. */
 export async function openSession(
   database: Queryable,
   key: CredentialKey,
-  { operator, stage, method, address, agent, lastsMs }: NewSession,
+  { operator, stage, method, address, agent: called, lastsMs }: NewSession,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tag = key.tagOfToken('session', token);
+  const agent = called.slice(0, LONGEST_AGENT);
   const nowMs = await databaseTime(database);
   const times = { endsMs: nowMs + (lastsMs ?? LASTS[stage]), seenMs: nowMs, provedMs: nowMs };
-  const seal = sealOfSession(key, { tag, operator, stage, method, ...times });
+  const session = { tag, operator, stage, method, address, agent, ...times };
   await database.query(FORGET_SESSIONS);
-  const values = [tag, operator, stage, method, address, agent.slice(0, LONGEST_AGENT)];
-  await database.query(OPEN_SESSION, [...values, times.endsMs, times.seenMs, times.provedMs, seal]);
+  await database.query(OPEN_SESSION, [...Object.values(session), sealOfSession(key, session)]);
   return token;
 }
 
@@ -103,18 +141,12 @@ export async function databaseTime(database: Queryable): Promise<number> {
   return (rows[0] as { nowMs: number }).nowMs;
 }
 
-type SessionRow = OperatorRow & {
-  readonly tag: Buffer;
-  readonly operator: string;
-  readonly stage: SessionStage;
-  readonly method: SignInMethod;
-  readonly sessionSeal: Buffer;
-  readonly endsMs: number;
-  readonly seenMs: number;
-  readonly provedMs: number;
-  readonly notSeenLately: boolean;
-  readonly provedLately: boolean;
-};
+type SessionRow = OperatorRow &
+  StoredSession & {
+    readonly nowMs: number;
+    readonly notSeenLately: boolean;
+    readonly provedLately: boolean;
+  };
 
 /** Undefined if the session has ended or was not used for `idleMs`, or if it or its operator is not as it was sealed. */
 export async function findSession(
@@ -136,14 +168,15 @@ export async function findSessionByTag(
   const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession, idleMs]);
   const [row] = rows;
   if (row === undefined || row.removed) return undefined;
-  if (!isSealedSession(key, row, row.sessionSeal)) {
-    await reportMisfit(database, `a session of operator/${row.operator}`, 'changed');
+  // guard(sessions: one that was changed in the database is none): !isSealedSession(key, row) ⇒ row.name === ''
+  if (!isSealedSession(key, row)) {
+    await reportMisfit(database, subjectOf(row), 'changed');
     return undefined;
   }
   if (!(await isAsSealedLast(database, key, row))) return undefined;
-  const { tag, stage, method, endsMs, provedMs, sessionSeal: seal, notSeenLately, provedLately } = row;
-  const seenLately = !notSeenLately;
-  return { tag, stage, method, endsMs, provedMs, seal, seenLately, provedLately, operator: row };
+  const { tag, stage, method, endsMs, nowMs: foundMs, notSeenLately, provedLately } = row;
+  const known = { tag, stage, method, endsMs, foundMs, seenLately: !notSeenLately, provedLately };
+  return { ...known, stored: row, operator: row };
 }
 
 /** What the console gives to somebody who has just proved who they are, once: it shows who runs commands, and ends with their sessions. */
@@ -183,21 +216,14 @@ export async function operatorWithToken(
   return session.operator;
 }
 
-/** That its operator is there. Another request may have said so a moment before, or proved who they are. */
-export async function seeSession(database: Queryable, key: CredentialKey, session: Session): Promise<void> {
-  const seenMs = await databaseTime(database);
-  await reseal(database, key, session, { seenMs, provedMs: session.provedMs }, session.seal);
-}
-
-async function reseal(
+/** That its operator is there. */
+export async function seeSession(
   database: Queryable,
   key: CredentialKey,
-  { tag, operator, stage, method, endsMs }: Session,
-  { seenMs, provedMs }: Pick<SealedSession, 'seenMs' | 'provedMs'>,
-  before: Buffer | null,
+  { tag, stored, foundMs: seenMs }: Session,
 ): Promise<void> {
-  const sealed = { tag, operator: operator.name, stage, method, endsMs, seenMs, provedMs };
-  await database.query(RESEAL_SESSION, [tag, seenMs, provedMs, sealOfSession(key, sealed), before]);
+  const seal = sealOfSession(key, { ...stored, seenMs });
+  await database.query(SEE_SESSION, [tag, seenMs, seal, stored.sessionSeal]);
 }
 
 /** That its operator has proved again who they are. */
@@ -205,14 +231,19 @@ export async function proveSession(
   database: Queryable,
   key: CredentialKey,
   actor: string,
-  session: Session,
+  { tag, operator }: Session,
   method: SignInMethod,
 ): Promise<void> {
   await database.transaction(async (connection) => {
-    const nowMs = await databaseTime(connection);
-    await reseal(connection, key, session, { seenMs: nowMs, provedMs: nowMs }, null);
-    const detail = `${session.operator.name}: ${method}`;
-    await journal(connection, { actor, action: 'operator.proved', detail });
+    const [row] = (await connection.query<StoredSession>(LOCK_SESSION, [tag])).rows;
+    // It may have ended meanwhile; and what was changed in the database is not sealed as it is.
+    // guard(sessions: one that was changed in the database is not sealed by a proof): && isSealedSession(key, row) ⇒
+    if (row !== undefined && isSealedSession(key, row)) {
+      const nowMs = await databaseTime(connection);
+      const seal = sealOfSession(key, { ...row, seenMs: nowMs, provedMs: nowMs });
+      await connection.query(PROVE_SESSION, [tag, nowMs, seal]);
+    }
+    await journal(connection, { actor, action: 'operator.proved', detail: `${operator.name}: ${method}` });
   });
 }
 

@@ -16,6 +16,14 @@ export const SEALINGS: Statement = {
     SELECT actor, action, detail, address, mark FROM journal WHERE action = 'transactions.sealed' ORDER BY id`,
 };
 
+/** Whether anything was decided without a seal, and how many gateways are not presumed dead. */
+export const SERVING_UNSEALED: Statement = {
+  name: '',
+  text: `
+    SELECT EXISTS (SELECT FROM transaction WHERE status <> 'unknown' AND outcome_seal IS NULL) AS unsealed,
+      (SELECT count(*)::integer FROM process WHERE seen_at > now() - interval '20 seconds') AS processes`,
+};
+
 export const ORGANISATIONS_TO_SEAL: Statement = {
   name: '',
   text: `SELECT id FROM organisation ORDER BY id`,

@@ -1,4 +1,4 @@
-// Seals the transactions of an earlier release, once, before the first gateway of this release serves: their outcomes, their payment details
+// Seals the transactions of an earlier release, once, while no gateway serves: their outcomes, their payment details
 // for their links, and what was attested of operations. A signed entry of the journal says that it was done. From then on a seal that is
 // missing is a broken one.
 import type { Prepared } from '../acquirers/contract.js';
@@ -6,6 +6,7 @@ import { type SignedEntry, signerOf } from '../journal/entry-signer.js';
 import { journal } from '../journal/journal.js';
 import type { Database } from '../postgres/database.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
+import { refuse } from '../values/refusal.js';
 import { type DataKeys, type Place, SealBroken, seal } from '../vault/keys/keys.js';
 import { isAsAsked, outcomePlace, outcomeSealOf } from './outcome-seals.js';
 import {
@@ -15,6 +16,7 @@ import {
   RESEAL,
   RESEALED,
   SEALINGS,
+  SERVING_UNSEALED,
 } from './sealing.sql.js';
 import {
   attestedWords,
@@ -41,10 +43,11 @@ export async function sealTransactions(
   keys: DataKeys,
   actor: string,
 ): Promise<number | undefined> {
-  if (await isSealed(database)) return undefined;
+  if (await areTransactionsSealed(database)) return undefined;
   return database.transaction(async (lock) => {
     await lock.query(LOCK_SEALING);
-    if (await isSealed(database)) return undefined;
+    if (await areTransactionsSealed(database)) return undefined;
+    await needStoppedGateways(database);
     const { rows } = await database.query<{ id: OrganisationId }>(ORGANISATIONS_TO_SEAL);
     let count = 0;
     for (const { id } of rows) count += await sealOrganisation(database, keys, id);
@@ -53,8 +56,17 @@ export async function sealTransactions(
   });
 }
 
+/** A gateway of an earlier release would store further transactions without seals, which are broken ones afterwards. */
+async function needStoppedGateways(database: Database): Promise<void> {
+  const [found] = (await database.query<{ processes: number; unsealed: boolean }>(SERVING_UNSEALED)).rows;
+  const processes = found?.processes ?? 0;
+  // guard(sealing: not while gateways of an earlier release serve): found?.unsealed === true && processes > 0 ⇒ processes < 0
+  if (found?.unsealed === true && processes > 0) refuse('gateways_serve_before_sealing', { processes });
+}
+
+/** By the journal. */
 // guard(sealing: done once, and an entry that nobody has signed does not say so): signer?.isSigned(entry, mark) ⇒ true
-async function isSealed(database: Database): Promise<boolean> {
+export async function areTransactionsSealed(database: Database): Promise<boolean> {
   type Entry = SignedEntry & { readonly mark: Buffer | null };
   const { rows } = await database.query<Entry>(SEALINGS);
   const signer = await signerOf(database);

@@ -116,9 +116,14 @@ const REFUSALS = {
     'the user {username} has a broken seal: somebody, or an earlier release, has changed it in the database',
   acquirer_unprotected:
     'the live link {acquirer} would go without TLS or without MAC keys: cards could be read on their way, or answers be made up',
+  journal_changed_before_sealing:
+    'what an earlier release has stored is not sealed yet, and the journal is not whole ({problem}): somebody may have taken away that it was sealed',
+  gateways_serve_before_sealing:
+    'what an earlier release has stored is to be sealed, and {processes} gateways are running: they store without seals',
   subject_not_found:
     'there is nothing called {subject}, and there never was; such names are merchant/17 and acquirer/visa',
-  subject_not_sealable: '{subject} cannot be sealed as it is: rights that were taken away would come back',
+  subject_not_sealable:
+    '{subject} cannot be sealed as it is: rights or approvals that were taken away would come back',
   seal_broken: '{subject} is not as it was sealed ({misfit}): somebody has written to the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',
@@ -220,7 +225,8 @@ const REFUSALS = {
   passkey_not_found: 'there is no such passkey',
   last_passkey: 'this passkey is the only way to sign in: add another first',
   too_many_passkeys: 'an operator can have {most} passkeys at most',
-  too_many_attempts: 'there were too many attempts; wait half an hour, or ask for a new link',
+  too_many_attempts:
+    'there were too many attempts; wait half an hour, or ask an administrator for a new link',
   password_too_short: 'a password takes {least} characters or more',
   password_too_easy:
     'this password is too easily guessed: {because}. Take four or more unrelated words, or let a password manager make one',
@@ -249,8 +255,8 @@ const REFUSALS = {
     'a second person has to see who can open it: give each public key itself (age1…), and no file of them',
   second_person_needed:
     'request {request} waits for a second person; once it is approved, do the same again within an hour',
-  nobody_else_can_approve:
-    'request {request} waits for a day, because nobody else can approve it: from {from} on approve it yourself, and do the same again within an hour',
+  nobody_else_can_approve: ({ request, from }: { request: number; from: string }) =>
+    `request ${request} waits for a day, because nobody else can approve it: approve it yourself from ${from.slice(0, 16).replace('T', ' ')} (Sydney) on, then do the same again within an hour`,
   second_person_not_independent:
     'request {request}: {approver} cannot be the second person to {requester}: within the last seven days one of them was added, linked or changed by the other, by the same person, or from the command line without a token',
   approval_rules_contradict: 'a currency has one limit: name each once',

@@ -49,6 +49,14 @@ export const LOCK_ENDPOINT: Statement = {
   text: `SELECT ${ENDPOINT} FROM webhook_endpoint e ${OF_MERCHANT} WHERE e.id = $1 FOR UPDATE OF e`,
 };
 
+/** Of a merchant ($1), or all. */
+export const READ_ENDPOINTS: Statement = {
+  name: '',
+  text: `
+    SELECT ${ENDPOINT} FROM webhook_endpoint e ${OF_MERCHANT}
+    WHERE $1::integer IS NULL OR e.merchant_id = $1 ORDER BY e.id`,
+};
+
 export const LIST_ENDPOINTS: Statement = {
   name: '',
   text: `

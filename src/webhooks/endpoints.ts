@@ -19,6 +19,7 @@ import {
   MERCHANT_OF_WEBHOOK,
   MOVE_BACK,
   NEXT_ENDPOINT_ID,
+  READ_ENDPOINTS,
   REMOVE_DELIVERIES_AFTER,
   REMOVE_ENDPOINT,
   RESEND,
@@ -130,7 +131,15 @@ export async function lockEndpoint(connection: Queryable, endpoint: number): Pro
   return rows[0] ?? refuse('webhook_not_found', { endpoint });
 }
 
-/** All endpoints, those of a merchant, or one. */
+/** All endpoints, or those of a merchant. */
+export async function readEndpoints(
+  database: Queryable,
+  merchant: number | undefined,
+): Promise<readonly Endpoint[]> {
+  return (await database.query<Endpoint>(READ_ENDPOINTS, [merchant ?? null])).rows;
+}
+
+/** The same with what waits for each; or one. */
 export async function listEndpoints(
   database: Queryable,
   {

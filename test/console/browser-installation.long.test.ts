@@ -4,7 +4,7 @@ import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityMistakes } from '../../testkit/accessibility.js';
 import { inBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
-import { sessionsWere } from '../../testkit/console.js';
+import { sessionsAgo } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,
@@ -185,7 +185,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     await page.getByRole('menuitemcheckbox', { name: 'Reference', exact: true }).click();
     await heading.waitFor({ state: wasShown ? 'detached' : 'attached' });
     await page.keyboard.press('Escape');
-    await sessionsWere(desk.gateway, 'ada', { provedMinutesAgo: 6 });
+    await sessionsAgo(desk.gateway, 'ada', { proved: 6 });
     await page.goto(`${desk.url}/keys`);
     await shown(page);
     await press('Re-wrap');

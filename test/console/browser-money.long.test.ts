@@ -227,7 +227,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     await olga.goTo(`/transactions/1/${target}`);
     const dialog = await form(olga.page, 'Refund', 'a large one');
     await send(dialog).click();
-    await dialog.getByText('a second operator has to approve it').waitFor();
+    await dialog.getByText('it waits for a second person').waitFor();
     expect(await doneTo(target)).toEqual([]);
     await dialog.getByRole('link', { name: 'Approvals' }).click();
     const own = olga.page.getByRole('row').filter({ hasText: 'a large one' });
@@ -236,7 +236,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     const theirs = otto.page.getByRole('row').filter({ hasText: 'a large one' });
     await theirs.getByRole('button', { name: 'Approve' }).click();
     const approval = dialogOf(otto.page, /^Approve request/);
-    await approval.getByText('asked for by operator:olga: a large one').waitFor();
+    await approval.getByText('asked for by olga: a large one').waitFor();
     await approval.getByLabel('Reason').fill('seen');
     await approval.getByRole('button', { name: 'Approve' }).dblclick();
     await approval.getByText(/Done: transaction \d+, approved/).waitFor();
@@ -254,7 +254,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
       await olga.goTo(`/transactions/1/${target}`);
       const dialog = await form(olga.page, 'Refund', `to ${label}`);
       await send(dialog).click();
-      await dialog.getByText('a second operator has to approve it').waitFor();
+      await dialog.getByText('it waits for a second person').waitFor();
       await by.goTo('/approvals');
       const row = by.page.getByRole('row').filter({ hasText: `to ${label}` });
       await row.getByRole('button', { name: label }).click();

@@ -4,14 +4,16 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { demoLink } from '../../src/demo/demo.js';
 import { Database } from '../../src/postgres/database.js';
-import { inBrowser, newPerson, openPage, type Seen, WHY_NO_BROWSER } from '../../testkit/browser.js';
-import { sessionsWere } from '../../testkit/console.js';
+import { inBrowser, newPerson, openPage, WHY_NO_BROWSER } from '../../testkit/browser.js';
+import { sessionsAgo } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,
   dialogOf,
   fillIn,
   follow,
+  openPageOnDevice,
+  type PageOnDevice,
   rowOf,
   shown,
 } from '../../testkit/console-browser.js';
@@ -50,25 +52,6 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     await gate(page);
   }
 
-  /** A browser on a device that has passkeys, and whose owner can be told to refuse. */
-  async function withDevice(person: BrowserContext) {
-    const seen = await openPage(person);
-    const debug = await person.newCDPSession(seen.page);
-    await debug.send('WebAuthn.enable');
-    const { authenticatorId } = await debug.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-      },
-    });
-    const verifies = (isUserVerified: boolean) =>
-      debug.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
-    return { ...seen, verifies };
-  }
-
   async function enrolWithPasskey(page: Page, name: string): Promise<void> {
     const { token } = await people.add(name);
     await page.goto(`${desk.url}/sign-in#${name}:${token}`);
@@ -77,7 +60,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     await today(page);
   }
 
-  const provedLongAgo = (name: string) => sessionsWere(desk.gateway, name, { provedMinutesAgo: 6 });
+  const provedLongAgo = (name: string) => sessionsAgo(desk.gateway, name, { proved: 6 });
 
   async function refundForm(page: Page, amount: string) {
     const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
@@ -115,11 +98,11 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
 
   describe('by a passkey', () => {
     let person: BrowserContext;
-    let device: Seen & { verifies(isUserVerified: boolean): Promise<unknown> };
+    let device: PageOnDevice;
 
     beforeAll(async () => {
       person = await newPerson(desk.browser);
-      device = await withDevice(person);
+      device = await openPageOnDevice(person);
       await enrolWithPasskey(device.page, 'petra');
     });
     afterAll(() => person?.close());
@@ -155,8 +138,11 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       const { page } = device;
       const view = `${desk.url}/transactions?status=declined&mode=test`;
       await follow(page, view.slice(desk.url.length));
-      await sessionsWere(desk.gateway, 'petra', { seenMinutesAgo: 31 });
+      await sessionsAgo(desk.gateway, 'petra', { seen: 31 });
       await gate(page);
+      await page
+        .getByText('Your session has ended. Sign in again, and you are back where you were.')
+        .waitFor();
       expect(page.url()).toBe(view);
       await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
       await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
@@ -191,7 +177,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       await page.getByRole('banner').click();
       await page.getByRole('link', { name: 'In doubt' }).click();
       await shown(page);
-      await sessionsWere(desk.gateway, 'petra', { seenMinutesAgo: 10 });
+      await sessionsAgo(desk.gateway, 'petra', { seen: 10 });
       const isFresh = async () => {
         const [row] = await desk.gateway.sql<{ fresh: boolean }>(
           `SELECT bool_or(seen_at > now() - interval '5 minutes') AS fresh FROM operator_session WHERE operator = 'petra'`,

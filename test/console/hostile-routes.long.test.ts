@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs, type Route } from '../../src/console/route.js';
 import { ROUTES } from '../../src/console/routes/routes.js';
 import { OPERATOR_ROLES } from '../../src/tasks/task.js';
-import { type ConsoleClient, consoleClient, sessionsWere, signedIn } from '../../testkit/console.js';
+import { type ConsoleClient, consoleClient, sessionsAgo, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 let gateway: TestGateway;
@@ -135,7 +135,7 @@ describe('every route', () => {
 
   test('for money and keys, more than five minutes after the last proof → 403', async () => {
     const operator = await signedIn(gateway);
-    await sessionsWere(gateway, operator.name, { provedMinutesAgo: 6 });
+    await sessionsAgo(gateway, operator.name, { proved: 6 });
     const guarded = CLOSED.filter(({ options }) => options.recent);
     expect(
       await refusedAll(guarded, (route) => send(operator, route), 403, 'authentication_not_recent'),

@@ -30,6 +30,28 @@ const { json } = commands(async (line) =>
   }),
 );
 
+test('a limit that is no number → refused, and named', async () => {
+  for (const limit of ['many', '-1', '0', '1.5']) {
+    const { status, body } = await ada.get(`/journal?limit=${limit}`);
+    expect([status, body]).toEqual([
+      422,
+      expect.objectContaining({ error_code: 'field_format', location: ['query', 'limit'] }),
+    ]);
+  }
+  expect((await ada.get('/journal?limit=1')).body).toHaveLength(1);
+});
+
+test('a field that may be null, with a value of another type → the message names the right type', async () => {
+  const wrong = await ada.post('/users/owner', { from_addresses: '10.0.0.0/8' });
+  expect([wrong.status, wrong.body]).toEqual([
+    422,
+    expect.objectContaining({
+      error_message: 'This field must be of type array.',
+      location: ['body', 'from_addresses'],
+    }),
+  ]);
+});
+
 const today = new Date().toISOString().slice(0, 10);
 
 test.each([

@@ -11,6 +11,7 @@ const DOCKERFILE = read('deploy/docker/Dockerfile');
 const COMPOSE = read('deploy/compose/compose.yaml');
 const HAPROXY = read('deploy/compose/haproxy.cfg');
 const UNIT = read('deploy/systemd/tollgate.service');
+const SYSTEMD_SETTINGS = read('deploy/systemd/settings.example');
 const CHART = 'deploy/helm/tollgate';
 const VALUES = read(`${CHART}/values.yaml`);
 const DEPLOYMENT = read(`${CHART}/templates/deployment.yaml`);
@@ -80,6 +81,31 @@ describe('settings', () => {
     expect(wantedKeys.filter((name) => !VALUES.includes(name))).toEqual([]);
   });
 
+  test('everything keeps the end of the journal outside of the database', () => {
+    const { journalAnchors } = readSettings({
+      TOLLGATE_JOURNAL_ANCHOR: /^TOLLGATE_JOURNAL_ANCHOR=(.+)$/m.exec(SYSTEMD_SETTINGS)?.[1],
+    });
+    expect(journalAnchors).toEqual([{ kind: 'file', path: '/var/log/tollgate/journal' }, { kind: 'logger' }]);
+    expect(UNIT).toMatch(/^LogsDirectory=tollgate$/m);
+    expect(COMPOSE).toMatch(/^ {8}TOLLGATE_JOURNAL_ANCHOR: \/data\/\w/m);
+    expect(CONTAINER).toContain('- name: TOLLGATE_JOURNAL_ANCHOR\n');
+    expect(read(`${CHART}/templates/_checks.tpl`)).toMatch(
+      /"production"\) \(not \.Values\.journal\.anchor\)/,
+    );
+  });
+
+  test('the login that owns the tables is given to migrations only', () => {
+    const [, migrate = ''] = /^ {2}migrate:\n([\s\S]*?)^ {2}\w+:\n/m.exec(COMPOSE) ?? [];
+    const owner = /migrating-database-url/g;
+    expect(migrate.match(owner)).toHaveLength(2);
+    // Beside the migration: what declares the secret.
+    expect(COMPOSE.match(owner)).toHaveLength(2 + 2);
+    expect(UNIT).not.toMatch(owner);
+    expect(DEPLOYMENT + read(`${CHART}/templates/_container.tpl`)).not.toMatch(owner);
+    for (const text of [COMPOSE, UNIT, CONTAINER])
+      expect(text).toContain('TOLLGATE_OPERATING_DATABASE_URL_FILE');
+  });
+
   test('the chart accepts every setting that is not a secret, not set by the chart, and not for tests', () => {
     const { properties } = JSON.parse(read(`${CHART}/values.schema.json`)) as {
       properties: { settings: { propertyNames: { enum: string[] } } };
@@ -100,16 +126,18 @@ describe('addresses', () => {
       new Set([
         ...numbers(DOCKERFILE, /TOLLGATE_PORT=(\d+)/g),
         ...numbers(DOCKERFILE, /^EXPOSE (\d+)/gm),
-        ...numbers(HAPROXY, /gateway:(\d+)/g),
+        ...numbers(HAPROXY, /server-template gateway \S+ gateway:(\d+)/g),
         ...numbers(CONTAINER, /TOLLGATE_PORT\n\s+value: "(\d+)"/g),
         ...numbers(DEPLOYMENT, /name: gateway\n\s+containerPort: (\d+)/g),
-        ...numbers(read('deploy/systemd/settings.example'), /TOLLGATE_PORT=(\d+)/g),
+        ...numbers(SYSTEMD_SETTINGS, /TOLLGATE_PORT=(\d+)/g),
       ]),
     ).toEqual(new Set([port]));
     expect(
       new Set([
         ...numbers(CONTAINER, /TOLLGATE_CONSOLE_PORT\n\s+value: "(\d+)"/g),
         ...numbers(DEPLOYMENT, /name: operators\n\s+containerPort: (\d+)/g),
+        ...numbers(HAPROXY, /server-template console \S+ gateway:(\d+)/g),
+        ...numbers(COMPOSE, /TOLLGATE_CONSOLE_URL: http:\/\/localhost:(\d+)/g),
       ]),
     ).toEqual(new Set([operators?.port]));
   });

@@ -1,6 +1,7 @@
 // Rows that direct cards and money, or give rights: altered, inserted, put back or deleted in the database by somebody without the key.
 // They are not used, and everybody is told.
 import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { addAcquirer, setAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
@@ -115,7 +116,6 @@ const tollgate = (...words: string[]) =>
 
 describe('a link whose row leads to a host of the attacker’s', () => {
   // catches(directions: a link that is not as it was sealed is not opened)
-  // catches(directions: a link is sealed with where it leads)
   // catches(directions: a row is used only as its newest seal says)
   test('→ the host is sent nothing by a gateway that runs or starts, and log, verify and doctor say so', async () => {
     const thief = await listening();
@@ -162,6 +162,16 @@ describe('a link whose row leads to a host of the attacker’s', () => {
       expect(await problems()).toEqual({ 'acquirer/bank': 'changed' });
       await putBack();
     });
+  });
+
+  // catches(directions: a link is sealed with where it leads)
+  test('only to another host, another port, or without TLS → told', async () => {
+    const putBack = await restored('acquirer', `name = 'bank'`);
+    for (const change of [`host = 'thief.example'`, 'port = 9', 'tls = NOT tls', `trusted = 'mine'`]) {
+      await gateway.sqlAs('tollgate_operator', `UPDATE acquirer SET ${change} WHERE name = 'bank'`);
+      expect(await problems(), change).toEqual({ 'acquirer/bank': 'changed' });
+      await putBack();
+    }
   });
 
   // catches(directions: a row that is gone is found)
@@ -313,6 +323,42 @@ describe('what an attacker writes with the login of operators', () => {
     await putBack();
   });
 
+  // catches(directions: a gateway says what is changed or gone)
+  // catches(directions: a row that is gone is found)
+  test('routes, banks or endpoints deleted → every gateway says so by itself, and no card goes over another link', async () => {
+    const { id } = await addMerchant(database, OPERATOR, 1, 'Emptied');
+    await setMerchant(database, OPERATOR, id, { acquirer: 'bank', acceptorId: 'EMPTIED', terminals: ['E1'] });
+    const user = await addUser(database, OPERATOR, gateway.credentialKey, 'emptied', { merchant: id });
+    await setRoute(database, OPERATOR, id, { acquirer: 'simulator', order: 1 });
+    await setDirectEntry(database, OPERATOR, id, REAL_BANK);
+    const means = { provider, networks: [], timeoutMs: 1_000 };
+    const { id: endpoint } = await addWebhook(database, OPERATOR, means, {
+      url: 'https://example.com/',
+      merchant: id,
+    });
+    expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
+    const tables = { route: 'merchant_id', direct_entry: 'merchant_id', webhook_endpoint: 'merchant_id' };
+    const back = [];
+    for (const [table, column] of Object.entries(tables)) {
+      back.push(await restored(table, `${column} = ${id}`));
+      await gateway.sqlAs('tollgate_operator', `DELETE FROM ${table} WHERE ${column} = ${id}`);
+    }
+    // One that runs knows the routes; one that starts finds none, and sends nothing over the link of the merchant itself.
+    expect((await gateway.as(user).purchase({ merchant: id })).status).toBe(201);
+    const second = await testGateway({ shareWith: gateway });
+    for (const subject of [`routes/${id}`, `bank/${id}`, `webhook/${endpoint}`])
+      await expect.poll(() => second.logged(), SOON).toContain(`"subject":"${subject}","problem":"is gone"`);
+    const { status, code } = await second.as(user).purchase({ merchant: id });
+    expect([status, code]).toEqual([422, 'no_acquirer']);
+    expect(
+      await gateway.sql('SELECT DISTINCT acquirer FROM transaction WHERE merchant_id = $1', [id]),
+    ).toEqual([{ acquirer: 'simulator' }]);
+    await second.close();
+    for (const putBack of back) await putBack();
+    expect(await problems()).toEqual({});
+    await removeWebhook(database, OPERATOR, endpoint);
+  });
+
   // catches(directions: nothing is lodged with a bank that is not as it was sealed)
   // catches(directions: a bank is sealed with the account that money goes to)
   test('about a bank → nothing is lodged with it, and it is not set', async () => {
@@ -337,6 +383,82 @@ describe('what an attacker writes with the login of operators', () => {
     expect(await problems()).toEqual({ 'bank/3': 'changed' });
     await putBack();
     expect(await problems()).toEqual({});
+  });
+
+  // catches(directions: no bank takes debits that is not as it was sealed)
+  test('about a bank → no debit is taken in, neither for another bank nor for the simulated one', async () => {
+    const debits = async () => {
+      const { status, code } = await gateway.api.purchase({ merchant: 2, bankAccount: {} });
+      return [status, code];
+    };
+    const refused = [422, 'no_acquirer'];
+    await setDirectEntry(database, OPERATOR, 2, REAL_BANK);
+    const putBack = await restored('direct_entry', 'merchant_id = 2');
+    expect(await debits()).toEqual([201, undefined]);
+    await gateway.sqlAs(
+      'tollgate_operator',
+      'UPDATE direct_entry SET simulated = true WHERE merchant_id = 2',
+    );
+    expect(await debits()).toEqual(refused);
+    await told('bank/2', 'changed');
+    await putBack();
+    expect(await debits()).toEqual([201, undefined]);
+    await gateway.sqlAs('tollgate_operator', 'DELETE FROM direct_entry WHERE merchant_id = 2');
+    expect(await debits()).toEqual(refused);
+    await told('bank/2', 'is gone');
+    await putBack();
+    expect(await problems()).toEqual({});
+  });
+
+  // catches(directions: no file is written that is not as it was sealed)
+  // catches(directions: a file is sealed with the account that money goes to)
+  // catches(schema: a file that a bank has does not look unwritten again)
+  test('about a file for a bank → it is not written, and a bank does not get it twice', async () => {
+    await gateway.api.purchase({ merchant: 2, bankAccount: {} });
+    const exported = (out: string, ...more: string[]) =>
+      tollgate('directdebit', 'export', '--merchant', '2', '--out', join(gateway.dataDir, out), ...more);
+    expect((await exported('made.aba')).code).toBe(0);
+    expect(await problems()).toEqual({});
+    const putBack = await restored('directdebit_file', 'merchant_id = 2');
+    const settings = `settings = (jsonb_set(settings::jsonb, '{traceAccount}', '"99999"'))::json`;
+    for (const change of [settings, 'written_at = NULL'])
+      for (const login of ['tollgate_application', 'tollgate_operator'] as const)
+        await expect(gateway.sqlAs(login, `UPDATE directdebit_file SET ${change}`)).rejects.toMatchObject({
+          constraint: 'directdebit_file_is_kept',
+        });
+    // Past the triggers, or as a file of the attacker's own.
+    const written = async (...more: string[]) => {
+      const { code, stderr } = await exported('again.aba', ...more);
+      return [code, /(file\/2\/\d+ is not as it was sealed \(.*?\))/.exec(stderr)?.[1]];
+    };
+    await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; UPDATE directdebit_file SET ${settings}
+      WHERE merchant_id = 2; COMMIT`);
+    expect(await written('--file', '1')).toEqual([1, 'file/2/1 is not as it was sealed (changed)']);
+    expect(await problems()).toEqual({ 'file/2/1': 'changed' });
+    await putBack();
+    await gateway.sqlAs(
+      'tollgate_application',
+      `INSERT INTO directdebit_file SELECT organisation_id, merchant_id, 2, made_at, processing_day, settings, items,
+         debit_cents, credit_cents, NULL, taken_at, simulated FROM directdebit_file WHERE merchant_id = 2`,
+    );
+    expect(await written()).toEqual([1, 'file/2/2 is not as it was sealed (not sealed)']);
+    expect(await problems()).toEqual({ 'file/2/2': 'not sealed' });
+    await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM directdebit_file
+      WHERE number = 2; COMMIT`);
+    expect((await exported('made.aba', '--file', '1')).code).toBe(0);
+  });
+
+  // catches(direct debit: lodged with the bank that took it in)
+  test('about an item → it is not lodged with another bank than the one that took it in', async () => {
+    const { audit } = (await gateway.api.purchase({ merchant: 2, bankAccount: {} })).body;
+    const moved = (to: boolean) =>
+      gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; UPDATE directdebit_item SET simulated = ${to}
+        WHERE audit = ${audit}; COMMIT`);
+    await moved(true);
+    const { code, stdout } = await tollgate('keys', 'verify');
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`direct debit ${audit}`)]);
+    await moved(false);
+    expect((await tollgate('keys', 'verify')).code).toBe(0);
   });
 
   test('put right and sealed with `keys seal` → used again; a user is not sealed so', async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TASKS } from '../../src/console/all-tasks.js';
 import { ROUTES } from '../../src/console/routes/routes.js';
-import { type ConsoleClient, sessionsWere, signedIn } from '../../testkit/console.js';
+import { type ConsoleClient, sessionsAgo, signedIn } from '../../testkit/console.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
@@ -11,7 +11,7 @@ let stale: ConsoleClient;
 beforeAll(async () => {
   gateway = await testGateway();
   stale = await signedIn(gateway);
-  await sessionsWere(gateway, stale.name, { provedMinutesAgo: 60 });
+  await sessionsAgo(gateway, stale.name, { proved: 60 });
 });
 afterAll(() => gateway.close());
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealOfOperator } from '../../src/operators/operator.js';
 import { removeOperator } from '../../src/operators/operators.js';
-import { type ConsoleAnswer, sessionsWere } from '../../testkit/console.js';
+import { type ConsoleAnswer, sessionsAgo } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { passkeyDevice } from '../../testkit/passkey-device.js';
 import { type SignInDesk, signInDesk } from '../../testkit/sign-in-desk.js';
@@ -151,7 +151,7 @@ describe('a passkey', () => {
     const { device, operator } = await desk.withPasskey('several');
     const [{ id: first } = { id: '' }] = (await operator.get('/passkeys')).body;
     expect((await operator.post(`/passkeys/${first}/remove`)).body.error_code).toBe('last_passkey');
-    await sessionsWere(gateway, 'several', { provedMinutesAgo: 6 });
+    await sessionsAgo(gateway, 'several', { proved: 6 });
     expect((await operator.post('/passkeys/options')).body.error_code).toBe('authentication_not_recent');
     const { body: asked } = await operator.post('/re-authenticate/passkey/options');
     const proof = { response: device.get(asked, desk.url) };

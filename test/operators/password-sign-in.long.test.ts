@@ -1,6 +1,6 @@
 // Signing in to the console by a password and a code, and how often it may be tried.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sessionsWere } from '../../testkit/console.js';
+import { sessionsAgo } from '../../testkit/console.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { passkeyDevice } from '../../testkit/passkey-device.js';
@@ -195,7 +195,7 @@ describe('a password and a code', () => {
 
   test('prove identity again', async () => {
     const { codes, operator } = await desk.withPassword('prover');
-    await sessionsWere(gateway, 'prover', { provedMinutesAgo: 6 });
+    await sessionsAgo(gateway, 'prover', { proved: 6 });
     expect((await operator.get('/session')).body.recent).toBe(false);
     const prove = (password: string, code: string) =>
       operator.post('/re-authenticate/password', { password, code });

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sessionsWere } from '../../testkit/console.js';
+import { sessionsAgo } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { type SignInDesk, signInDesk } from '../../testkit/sign-in-desk.js';
 
@@ -181,9 +181,8 @@ test('the answer for one browser, opened in another → nobody is signed in ther
 test('proving identity again → the provider asks again; another person proves nothing', async () => {
   const ada = browser();
   await ada.goTo(await ada.identify(START(), 'subject-1'));
-  const earlier = () => sessionsWere(gateway, 'ada@example.com', { provedMinutesAgo: 6 });
   const prove = `${desk.url}/console/api/re-authenticate/provider`;
-  await earlier();
+  await sessionsAgo(gateway, 'ada@example.com', { proved: 6 });
   expect(await ada.goTo(await ada.identify(prove, 'subject-2'))).toBe('/sign-in?refused=provider');
   expect(await ada.session()).toMatchObject({ operator: 'ada@example.com', recent: false });
   expect(await ada.goTo(await ada.identify(prove, 'subject-1'))).toBe('/');

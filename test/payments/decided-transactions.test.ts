@@ -410,3 +410,36 @@ describe('operations on a transaction', () => {
     expect([code, stdout]).toEqual([1, expect.stringMatching(/failed +seals +\d+ reports of broken seals/)]);
   });
 });
+
+describe('the row of the gateway', () => {
+  // catches(schema: fences of searches are not set back)
+  // catches(schema: the gateway is called at acquirers as before)
+  // catches(schema: the row of the gateway is not removed)
+  // catches(roles: nobody says that transactions are elsewhere)
+  test('removed, called otherwise, its fences set back, its clock or its servers changed → refused, and everything is found', async () => {
+    const audit = await approved();
+    const changes = [
+      'DELETE FROM gateway',
+      'TRUNCATE gateway',
+      `UPDATE gateway SET installation = 'MINE'`,
+      'UPDATE gateway SET newest_absence = newest_absence - 1',
+      'UPDATE gateway SET forgotten_absence = forgotten_absence - 1',
+      `UPDATE gateway SET closed_day = '-infinity'`,
+      'UPDATE gateway SET distribution = 0',
+    ];
+    await expect
+      .poll(() => gateway.sql(`SELECT FROM gateway WHERE closed_day > '-infinity'`), SOON)
+      .toHaveLength(1);
+    for (const login of LOGINS)
+      await expectEach(changes, (change) => expect(gateway.sqlAs(login, change)).rejects.toThrow());
+    await expect(gateway.sqlAs('tollgate_application', 'UPDATE gateway SET advanced_ms = 1')).rejects.toThrow(
+      'permission denied',
+    );
+    // The owner, too, does not do it by mistake.
+    await expectEach(
+      changes.filter((change) => !change.includes('distribution')),
+      (change) => expect(gateway.sql(change)).rejects.toMatchObject({ constraint: 'gateway_is_kept' }),
+    );
+    expect((await gateway.api.lookUp(audit)).status).toBe(200);
+  });
+});

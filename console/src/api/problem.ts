@@ -36,9 +36,23 @@ export function unreachable(): Problem {
   return new Problem(0, 'gateway_unreachable', 'The gateway does not answer. It may be restarting.');
 }
 
-/** What the operator can do about it. */
-export function adviceFor(error: unknown): string {
+const SAID_ALL = [
+  'too_many_attempts',
+  'sign_in_link_refused',
+  'sign_in_link_opened_by_inviter',
+  'operator_disabled',
+];
+const WAITING = ['second_person_needed', 'nobody_else_can_approve'];
+
+/** It was not refused: it waits until somebody approves it. */
+export function isWaiting(error: unknown): boolean {
+  return error instanceof Problem && WAITING.includes(error.code);
+}
+
+/** What the operator can do about it, if the message does not say so. */
+export function adviceFor(error: unknown): string | undefined {
   if (!(error instanceof Problem)) return 'Reload the page. If it stays, the log of the gateway says more.';
+  if (SAID_ALL.includes(error.code)) return undefined;
   if (error.status === 0) return 'The page tries again by itself. Check that the gateway runs.';
   if (error.code === 'role_not_sufficient') return 'Ask an administrator to do it, or for a higher role.';
   if (error.code === 'organisation_not_permitted') return 'Ask an operator of the whole installation.';
@@ -46,7 +60,5 @@ export function adviceFor(error: unknown): string {
   if (error.status === 429) return 'Wait a minute, then try again.';
   if (error.status === 503) return 'The gateway or its database is not available now. Try again shortly.';
   if (error.status >= 500) return 'Try again. If it stays, the log of the gateway says more.';
-  // It waits for a second person.
-  if (error.status === 409) return 'The page Approvals shows it.';
   return 'Correct it and try again.';
 }

@@ -25,7 +25,11 @@ export default function Account(): ReactNode {
     {
       key: 'method',
       title: 'By',
-      show: ({ method: by, stage }) => (stage === 'command_line' ? 'command line' : by),
+      show: ({ method: by, stage, current }) => (
+        <>
+          <span>{stage === 'command_line' ? 'command line' : by}</span> {current && <Mark word="this one" />}
+        </>
+      ),
     },
     { key: 'address', title: 'From', show: ({ address }) => address, wide: true },
     {
@@ -42,9 +46,7 @@ export default function Account(): ReactNode {
       key: 'end',
       title: 'End',
       show: ({ id, current }) =>
-        current ? (
-          <Mark word="this one" />
-        ) : (
+        !current && (
           <DialogButton
             label="End"
             small

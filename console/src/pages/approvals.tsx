@@ -14,6 +14,7 @@ import { Mark } from '../marks.js';
 import { useMay, useSession } from '../session.js';
 import { Page } from '../shell/page.js';
 import { moment, money } from '../words.js';
+import { ApprovalRules } from './approval-rules.js';
 import { useIsOfMode } from './merchant-choice.js';
 
 type Request = Answer<'GET /approvals'>[number];
@@ -25,17 +26,21 @@ const COLUMNS: readonly Column<Request>[] = [
   {
     key: 'what',
     title: 'What',
-    show: (request) =>
-      request.kind === 'task' ? (
-        request.what
-      ) : (
-        <>
-          {request.operation} of{' '}
-          <Link href={`/transactions/${request.organisation}/${request.target_audit}`}>
-            {request.target_audit}
-          </Link>
-        </>
-      ),
+    show: (request) => (
+      <div className="words">
+        {request.kind === 'task' ? (
+          request.what
+        ) : (
+          <>
+            {request.operation} of{' '}
+            <Link href={`/transactions/${request.organisation}/${request.target_audit}`}>
+              {request.target_audit}
+            </Link>
+            <div className="dim">{request.reason}</div>
+          </>
+        )}
+      </div>
+    ),
   },
   {
     key: 'amount',
@@ -44,43 +49,38 @@ const COLUMNS: readonly Column<Request>[] = [
     show: (request) => (request.kind === 'task' ? '–' : money(request.amount_cents, request.currency)),
   },
   {
-    key: 'reason',
-    title: 'Reason',
-    show: (request) => (
-      <div className="cut" title={reasonOf(request)}>
-        {reasonOf(request)}
-      </div>
+    key: 'by',
+    title: 'Asked for by',
+    show: ({ requested_by, requested }) => (
+      <>
+        {nameOf(requested_by)}
+        <div className="dim whole">{moment(requested)}</div>
+      </>
     ),
-    wide: true,
   },
-  { key: 'by', title: 'Asked for by', show: ({ requested_by }) => requested_by },
-  { key: 'requested', title: 'When', show: ({ requested }) => moment(requested), wide: true },
-  { key: 'expires', title: 'Until', show: ({ expires }) => moment(expires), wide: true },
   {
     key: 'state',
     title: 'State',
     show: (request) => (
-      <span title={(request.kind === 'transaction' && request.failure) || ''}>
-        <Mark word={request.state} />
-      </span>
+      <>
+        <span title={(request.kind === 'transaction' && request.failure) || ''}>
+          <Mark word={request.state} />
+        </span>
+        <div className="dim">{nextOf(request)}</div>
+        {request.kind === 'transaction' && request.audit !== null && (
+          <div className="dim">
+            New transaction{' '}
+            <Link href={`/transactions/${request.organisation}/${request.audit}`}>{request.audit}</Link>
+          </div>
+        )}
+      </>
     ),
-  },
-  { key: 'next', title: 'What comes next', show: nextOf },
-  {
-    key: 'audit',
-    title: 'New audit',
-    show: (request) =>
-      request.kind === 'task' || request.audit === null ? (
-        '–'
-      ) : (
-        <Link href={`/transactions/${request.organisation}/${request.audit}`}>{request.audit}</Link>
-      ),
-    wide: true,
   },
 ];
 
-function reasonOf(request: Request): string {
-  return request.kind === 'task' ? '' : request.reason;
+/** Accounts of the operating system keep what they are: nobody has proved who they were. */
+function nameOf(actor: string): string {
+  return actor.replace(/^operator:/, '');
 }
 
 export default function Approvals(): ReactNode {
@@ -106,7 +106,7 @@ export default function Approvals(): ReactNode {
       title="Approvals"
       actions={
         <Button variant="default" onClick={() => setSearch(all ? {} : { all: 'true' })}>
-          {all ? 'Only what waits' : 'Also what is decided'}
+          {all ? 'Show open requests only' : 'Show decided requests, too'}
         </Button>
       }
     >
@@ -116,9 +116,11 @@ export default function Approvals(): ReactNode {
         only={(request) => request.kind === 'task' || (isOfMode?.(request.merchant) ?? false)}
         columns={mayAct ? [...COLUMNS, decide] : COLUMNS}
         keyOf={({ request }) => request}
+        wrapping
         empty="Nothing waits for approval, or is being processed"
-        emptyAdvice="What needs a second person waits here: money above the limit, live links and routes, exports, keys, administrators."
+        emptyAdvice="What needs a second person waits here."
       />
+      <ApprovalRules />
     </Page>
   );
 }
@@ -132,7 +134,7 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
   const waitsAlone = isOwn && alone_from !== null;
   const path = `/approvals/${id}`;
   return (
-    <>
+    <span className="whole">
       {(!isOwn || (waitsAlone && Date.parse(alone_from) <= Date.now())) && (
         <DialogButton
           label="Approve"
@@ -148,9 +150,9 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
               close={close}
             >
               <p>
-                {what}, asked for by {requested_by}
+                {what}, asked for by {nameOf(requested_by)}
                 {kind === 'task'
-                  ? '. They can do it, once, within an hour.'
+                  ? '. They can then do it, once, within an hour.'
                   : `: ${request.reason}. It is done at once.`}
               </p>
             </FormDialog>
@@ -174,20 +176,22 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
           </FormDialog>
         )}
       />
-    </>
+    </span>
   );
 }
 
 function resultOf(request: Request): string {
-  if (request.kind === 'task') return `Approved: ${request.requested_by} can do it now.`;
+  if (request.kind === 'task') return `Approved: ${nameOf(request.requested_by)} can do it now.`;
   const { audit, status } = request;
   return audit === null ? 'It is still being processed.' : `Done: transaction ${audit}, ${status}.`;
 }
 
-function nextOf({ kind, state, alone_from, expires }: Request): string {
+function nextOf({ kind, state, requested_by, alone_from, expires }: Request): string {
+  const name = nameOf(requested_by);
   if (state === 'waiting' && alone_from !== null)
-    return `Nobody else can approve it: whoever asked can from ${moment(alone_from)} on.`;
+    return `When it was asked for, nobody else could approve it: ${name} can, from ${moment(alone_from)} on.`;
+  if (state === 'waiting') return `For a second person, until ${moment(expires)}.`;
   if (kind === 'task' && state === 'approved')
-    return `Whoever asked does the same again until ${moment(expires)}.`;
+    return `${name} does the same again, until ${moment(expires)}.`;
   return '';
 }

@@ -146,9 +146,9 @@ function Outcome({ answer, close }: { readonly answer: OperatorRequestAnswer; cl
     <Stack role="status">
       {state === 'waiting' && (
         <p>
-          It is above the limit, so a second operator has to approve it: request {request} on{' '}
+          It is above the limit, so it waits for a second person: request {request} on{' '}
           <Link href="/approvals">Approvals</Link>. Nothing was done yet.
-          {alone_from !== null && ` Nobody else can approve it: you can from ${moment(alone_from)} on.`}
+          {alone_from !== null && ` Nobody else can approve it, so you can, from ${moment(alone_from)} on.`}
         </p>
       )}
       {(state === 'ready' || state === 'approved') && (

@@ -19,6 +19,7 @@ type OperatorLine = Answer<'GET /operators'>[number];
 
 const COLUMNS: readonly Column<OperatorLine>[] = [
   { key: 'name', title: 'Name', show: ({ name }) => name, sortBy: ({ name }) => name },
+  { key: 'state', title: 'State', show: (operator) => <Mark word={stateOf(operator)} /> },
   { key: 'role', title: 'Role', show: ({ role }) => role, sortBy: ({ role }) => role },
   { key: 'organisation', title: 'Organisation', show: ({ organisation }) => organisation ?? 'all' },
   {
@@ -41,7 +42,6 @@ const COLUMNS: readonly Column<OperatorLine>[] = [
     wide: true,
   },
   { key: 'link', title: 'Link works until', show: ({ link_until }) => moment(link_until), wide: true },
-  { key: 'state', title: 'State', show: (operator) => <Mark word={stateOf(operator)} /> },
 ];
 
 function stateOf({ removed, sealed, disabled }: OperatorLine): string {
@@ -144,7 +144,7 @@ function Change({ operator }: { readonly operator: OperatorLine }): ReactNode {
               send={() => act(`${path}/enable`)}
               close={close}
             >
-              <p>{name} has not signed in for 90 days, and can sign in again from then on.</p>
+              <p>{name} has not signed in for 90 days. From now on they can sign in again.</p>
             </FormDialog>
           )}
         />

@@ -2,7 +2,7 @@
 import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import { signedIn } from '../session.js';
+import { sessionHasEnded, signedIn } from '../session.js';
 import { Failure, Loading, Shown } from '../states.js';
 import { useAttempt } from './attempt.js';
 import { byPasskey, byPassword, openLink, waysToSignIn } from './calls.js';
@@ -80,8 +80,11 @@ function ByOwnMeans({ isLinkRefused }: { readonly isLinkRefused: boolean }): Rea
       <Shown query={ways}>
         {({ demo, passkeys, provider }) => (
           <Stack>
-            {demo && !isLinkRefused && (
+            {demo && !isLinkRefused && !sessionHasEnded() && (
               <p>This is the demo: open the link it printed. The link is in demo.json, too.</p>
+            )}
+            {sessionHasEnded() && (
+              <p role="status">Your session has ended. Sign in again, and you are back where you were.</p>
             )}
             {refused !== null && <p role="alert">{REFUSED[refused] ?? REFUSED.provider}</p>}
             {passkeys && <ByPasskey />}

@@ -12,7 +12,7 @@ import {
   showCustomer,
   tokensByVirtualPan,
 } from '../../vault/customer-search.js';
-import { taskNamed } from '../all-tasks.js';
+import { permissionOf } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
 import type { Answer, CustomerAnswer, CustomersAnswer } from '../interface.js';
 import { ConsoleProblem } from '../problems.js';
@@ -33,7 +33,7 @@ const readTokens = queryReader(
 
 export const CUSTOMER_ROUTES: readonly Route[] = [
   route(
-    { method: 'GET', path: '/customers', permission: taskNamed('customer list') },
+    { method: 'GET', path: '/customers', permission: permissionOf('customer list') },
     async ({ query, database, fence }): Promise<CustomersAnswer> => {
       const { q, limit = PAGE_LIMIT, after, organisation, merchant, mode } = readList(query);
       // guard(console: customers of an operator keep within the organisation): : fence ?? organisation ⇒
@@ -54,7 +54,7 @@ export const CUSTOMER_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/customers/:organisation/:id', permission: taskNamed('customer show') },
+    { method: 'GET', path: '/customers/:organisation/:id', permission: permissionOf('customer show') },
     async ({ params, database }): Promise<CustomerAnswer> => {
       const [organisation, id] = [numberIn(params.organisation), numberIn(params.id)];
       return outward(

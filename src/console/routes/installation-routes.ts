@@ -5,7 +5,7 @@ import { type KeyRotation, rewrapKeys } from '../../installation/keys.js';
 import { accessAsCsv, reviewAccess } from '../../operators/access-review.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import { type Outward, outward } from '../../values/snake-case.js';
-import { taskNamed } from '../all-tasks.js';
+import { permissionOf } from '../all-tasks.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, Download, type Route, route } from '../route.js';
 
@@ -33,7 +33,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     {
       method: 'POST',
       path: '/keys/rotate',
-      permission: taskNamed('keys rotate'),
+      permission: permissionOf('keys rotate'),
       recent: true,
       body: OF_MERCHANT,
     },
@@ -48,11 +48,16 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     shownRotation(call, call.parts.rotations.state),
   ),
   route(
-    { method: 'POST', path: '/keys/rewrap', permission: taskNamed('keys move'), recent: true },
+    { method: 'POST', path: '/keys/rewrap', permission: permissionOf('keys move'), recent: true },
     async ({ database, actor, parts }) => ({ data_keys: await rewrapKeys(database, actor, parts.provider) }),
   ),
   route(
-    { method: 'GET', path: '/operators/review.csv', permission: taskNamed('operator review'), recent: true },
+    {
+      method: 'GET',
+      path: '/operators/review.csv',
+      permission: permissionOf('operator review'),
+      recent: true,
+    },
     async ({ database, actor, parts }) => {
       const reviewed = await reviewAccess(database, actor, parts.key);
       return new Download('access-review.csv', 'text/csv; charset=utf-8', [accessAsCsv(reviewed)]);

@@ -10,7 +10,7 @@ import { listDifferences, lookAtDay, openDays } from '../../settlement/differenc
 import { reconcileAndKeep, showSettlement } from '../../settlement/settlement-tasks.js';
 import { outward } from '../../values/snake-case.js';
 import { DAY_PATTERN, isDay } from '../../values/time.js';
-import { taskNamed } from '../all-tasks.js';
+import { permissionOf } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, Download, fileRoute, type Route, route } from '../route.js';
@@ -20,11 +20,11 @@ const MOST_BYTES = 128 * 1024 * 1024;
 const LISTED = 500;
 
 export const SETTLEMENT_ROUTES: readonly Route[] = [
-  route({ method: 'GET', path: '/settlement', permission: taskNamed('settlement show') }, async (call) =>
+  route({ method: 'GET', path: '/settlement', permission: permissionOf('settlement show') }, async (call) =>
     outward(await showSettlement(call.database, call.actor, askedOf(call))),
   ),
   route(
-    { method: 'GET', path: '/settlement.csv', permission: taskNamed('settlement show'), recent: true },
+    { method: 'GET', path: '/settlement.csv', permission: permissionOf('settlement show'), recent: true },
     async (call) => {
       const { database, actor, query } = call;
       const wish = { ...askedOf(call), mode: modeIn(query) };
@@ -41,7 +41,7 @@ export const SETTLEMENT_ROUTES: readonly Route[] = [
   fileRoute(
     {
       path: '/settlement/reconcile',
-      permission: taskNamed('settlement reconcile'),
+      permission: permissionOf('settlement reconcile'),
       fileBytes: MOST_BYTES,
     },
     async ({ database, actor, query, body: { path } }) => {
@@ -50,7 +50,7 @@ export const SETTLEMENT_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/settlement/differences', permission: taskNamed('settlement differences') },
+    { method: 'GET', path: '/settlement/differences', permission: permissionOf('settlement differences') },
     async ({ database, query }) => {
       const date = query.get('date') ? dayIn(query) : undefined;
       const all = query.get('all') === 'true';
@@ -66,7 +66,7 @@ export const SETTLEMENT_ROUTES: readonly Route[] = [
     {
       method: 'POST',
       path: '/settlement/differences/looked-at',
-      permission: taskNamed('settlement looked-at'),
+      permission: permissionOf('settlement looked-at'),
       body: Type.Object({
         date: Type.String({ pattern: DAY_PATTERN, format: 'calendar-day' }),
         acquirer: Type.String({ maxLength: 64 }),
@@ -80,7 +80,7 @@ export const SETTLEMENT_ROUTES: readonly Route[] = [
     {
       method: 'POST',
       path: '/directdebit/:merchant/export',
-      permission: taskNamed('directdebit export'),
+      permission: permissionOf('directdebit export'),
       recent: true,
     },
     async ({ database, actor, parts: { provider }, params }) => {
@@ -94,7 +94,7 @@ export const SETTLEMENT_ROUTES: readonly Route[] = [
     {
       method: 'GET',
       path: '/directdebit/:merchant/files/:number',
-      permission: taskNamed('directdebit export'),
+      permission: permissionOf('directdebit export'),
       recent: true,
     },
     async ({ database, actor, parts: { provider }, params }) => {
@@ -107,7 +107,7 @@ export const SETTLEMENT_ROUTES: readonly Route[] = [
   fileRoute(
     {
       path: '/directdebit/returns',
-      permission: taskNamed('directdebit import-returns'),
+      permission: permissionOf('directdebit import-returns'),
       recent: true,
       fileBytes: MOST_BYTES,
     },

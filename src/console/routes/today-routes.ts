@@ -6,7 +6,7 @@ import { showToday } from '../../figures/today.js';
 import { TRANSACTION_TYPES } from '../../payments/transaction.js';
 import { outward } from '../../values/snake-case.js';
 import { DAY_PATTERN } from '../../values/time.js';
-import { taskNamed } from '../all-tasks.js';
+import { permissionOf } from '../all-tasks.js';
 import type { LiveEvent, TodayAnswer } from '../interface.js';
 import { queryReader } from '../query.js';
 import { EventStream, type Route, route } from '../route.js';
@@ -24,7 +24,7 @@ const readLive = queryReader(Type.Object({ organisation: Scope.organisation, mod
 
 export const TODAY_ROUTES: readonly Route[] = [
   route(
-    { method: 'GET', path: '/today', permission: taskNamed('transaction figures') },
+    { method: 'GET', path: '/today', permission: permissionOf('transaction figures') },
     async ({ query, database, fence, parts }): Promise<TodayAnswer> => {
       const { organisation, mode, date, transaction_type: transactionType } = readToday(query);
       // guard(console: the figures of an operator keep within the organisation): : fence ?? organisation ⇒
@@ -33,7 +33,7 @@ export const TODAY_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/live', permission: taskNamed('transaction figures'), background: true },
+    { method: 'GET', path: '/live', permission: permissionOf('transaction figures'), background: true },
     ({ query, fence, parts, signal }) => {
       const { organisation, mode } = readLive(query);
       // guard(console: a stream keeps within the organisation): : fence ?? organisation ⇒

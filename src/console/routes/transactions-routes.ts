@@ -13,7 +13,7 @@ import {
 import { withShortTimeout } from '../../postgres/short-timeout.js';
 import type { PageEnd } from '../../values/page.js';
 import { outward } from '../../values/snake-case.js';
-import { taskNamed } from '../all-tasks.js';
+import { permissionOf } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
 import type { DoubtLine, TransactionAnswer, TransactionsAnswer } from '../interface.js';
 import { After, decodedEnd, encodedEnd, queryReader } from '../query.js';
@@ -37,7 +37,7 @@ const readDoubts = queryReader(Type.Object({ ...Scope, limit: Limit }));
 
 export const TRANSACTION_ROUTES: readonly Route[] = [
   route(
-    { method: 'GET', path: '/transactions', permission: taskNamed('transaction list') },
+    { method: 'GET', path: '/transactions', permission: permissionOf('transaction list') },
     async ({ query, database, fence }): Promise<TransactionsAnswer> => {
       const asked = readList(query);
       const scope = scopeOf(asked, fence);
@@ -55,7 +55,7 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     {
       method: 'GET',
       path: '/transactions.csv',
-      permission: taskNamed('transaction list'),
+      permission: permissionOf('transaction list'),
       recent: true,
       long: true,
     },
@@ -67,12 +67,16 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/transactions/:organisation/:audit', permission: taskNamed('transaction show') },
+    {
+      method: 'GET',
+      path: '/transactions/:organisation/:audit',
+      permission: permissionOf('transaction show'),
+    },
     async ({ params, database }): Promise<TransactionAnswer> =>
       outward(await lifeOfTransaction(database, numberIn(params.organisation), numberIn(params.audit))),
   ),
   route(
-    { method: 'GET', path: '/in-doubt', permission: taskNamed('transaction in-doubt') },
+    { method: 'GET', path: '/in-doubt', permission: permissionOf('transaction in-doubt') },
     async ({ query, database, fence }): Promise<DoubtLine[]> => {
       const { organisation, merchant, mode, limit = PAGE_LIMIT } = readDoubts(query);
       const wish = { organisation: fence ?? organisation, merchant, mode, limit };

@@ -1,3 +1,4 @@
+import { newestSeal } from '../../journal/seals.js';
 import { SETTLE_LODGED } from '../../payments/status.sql.js';
 import type { Statement } from '../../postgres/database.js';
 import { SEALED_ITEM, WITH_ACCOUNTS } from './item-seals.sql.js';
@@ -107,11 +108,21 @@ export const COUNT_WAITING: Statement = {
 
 const FILE = `
   organisation_id AS "organisationId", merchant_id AS "merchantId", number, processing_day::text AS "processingDay",
-  settings, items, debit_cents AS "debitCents", credit_cents AS "creditCents"`;
+  settings, items, debit_cents AS "debitCents", credit_cents AS "creditCents", simulated,
+  ${newestSeal("'file/' || directdebit_file.merchant_id || '/' || directdebit_file.number")} AS newest`;
 
 export const FIND_FILE: Statement = {
   name: '',
   text: `SELECT ${FILE} FROM directdebit_file WHERE organisation_id = $1 AND merchant_id = $2 AND number = $3`,
+};
+
+/** A page of $4 of the files for real banks, after one ($2, $3): of a merchant ($1) or of all. */
+export const FILES_FOR_BANKS: Statement = {
+  name: '',
+  text: `
+    SELECT ${FILE} FROM directdebit_file
+    WHERE NOT simulated AND ($1::integer IS NULL OR merchant_id = $1) AND (merchant_id, number) > ($2, $3)
+    ORDER BY merchant_id, number LIMIT $4`,
 };
 
 /** Made, and then the process that should have written it died. */

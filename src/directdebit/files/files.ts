@@ -1,6 +1,7 @@
 // Direct-entry files: each item goes into exactly one, decided in the database; what stands in a file never changes,
 // so that it can be written again byte for byte.
 import { journal } from '../../journal/journal.js';
+import { fitNow, type ReadRow, sealBroken } from '../../journal/seals.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import { directDebitMode, MOST_CENTS } from '../../values/bank-account.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
@@ -18,6 +19,7 @@ import {
   COUNT_WAITING,
   FILE_IS_TAKEN,
   FILE_IS_WRITTEN,
+  FILES_FOR_BANKS,
   FIND_FILE,
   INSTALLATION,
   ITEMS_OF_FILE,
@@ -37,6 +39,10 @@ export interface DirectDebitFile extends FileTotals {
   readonly number: number;
   readonly processingDay: string;
   readonly settings: DirectEntrySettings;
+  /** Whether the simulated bank takes it. */
+  readonly simulated: boolean;
+  /** Its newest seal in the journal, behind its version. */
+  readonly newest: Buffer | null;
 }
 
 /** An item of a file, with what it takes to find it again. */
@@ -110,16 +116,10 @@ export class DirectDebitFiles {
       ]);
       const [made] = rows;
       if (made === undefined) return undefined;
-      if (actor !== undefined) await journalExport(connection, entry, actor, `file ${made.number}`);
-      const found = await connection.query<DirectDebitFile>(FIND_FILE, [
-        organisationId,
-        merchant,
-        made.number,
-      ]);
-      return {
-        file: found.rows[0] as DirectDebitFile,
-        left: await this.#left(connection, entry, simulated, made),
-      };
+      const values = [organisationId, merchant, made.number];
+      const [file] = (await connection.query<DirectDebitFile>(FIND_FILE, values)).rows as [DirectDebitFile];
+      if (actor !== undefined) await journalExport(connection, entry, actor, `file ${made.number}`, file);
+      return { file, left: await this.#left(connection, entry, simulated, made) };
     });
   }
 
@@ -142,9 +142,15 @@ export class DirectDebitFiles {
       .then(({ rows }) => rows[0]);
   }
 
-  /** The accounts in it are opened once more. */
-  async writtenAgain(entry: DirectEntry, { number }: DirectDebitFile, actor: string): Promise<void> {
-    await journalExport(this.database, entry, actor, `file ${number}, again`);
+  /** The accounts in it are opened once more. Refuses a file that is not as it was made: it says to which account the money goes. */
+  async writtenAgain(entry: DirectEntry, file: DirectDebitFile, actor: string): Promise<void> {
+    if (!file.simulated) {
+      const row = sealedFile(file);
+      const fit = await fitNow(this.database, row);
+      // guard(directions: no file is written that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.kind !== 'fits' && fit.version < 0
+      if (fit.kind === 'misfit') throw sealBroken(row.subject, fit.misfit);
+    }
+    await journalExport(this.database, entry, actor, `file ${file.number}, again`);
   }
 
   /** One export of a merchant at a time: another would take the file that is being written for one left behind. */
@@ -240,11 +246,41 @@ export function settingsOfFile(entry: DirectEntry, simulated: boolean): DirectEn
   };
 }
 
+/** `made`: a new file, which is sealed if it is for a real bank. */
 function journalExport(
   connection: Queryable,
   { organisationId, merchant: merchantId }: DirectEntry,
   actor: string,
   detail: string,
+  made?: DirectDebitFile,
 ): Promise<void> {
-  return journal(connection, { actor, action: 'directdebit.exported', organisationId, merchantId, detail });
+  const entry = { actor, action: 'directdebit.exported', organisationId, merchantId, detail } as const;
+  return journal(connection, entry, made === undefined || made.simulated ? undefined : sealedFile(made));
+}
+
+/** For the journal, which seals everything that a file says but its items: they have seals of their own. */
+function sealedFile(file: DirectDebitFile): ReadRow {
+  const { organisationId, merchantId, number, processingDay, items, debitCents, creditCents, newest } = file;
+  // The database may hold any JSON.
+  const settings: Partial<DirectEntrySettings> = file.settings ?? {};
+  const { bank, userName, userId, description, traceBsb, traceAccount, remitter } = settings;
+  // guard(directions: a file is sealed with the account that money goes to): traceBsb, traceAccount, remitter ⇒ remitter
+  const says = [bank, userName, userId, description, traceBsb, traceAccount, remitter];
+  const state = [organisationId, processingDay, items, debitCents, creditCents, ...says];
+  return { subject: `file/${merchantId}/${number}`, state, newest };
+}
+
+/** The files for real banks: of one merchant or of all. */
+export async function* sealedFiles(
+  database: Queryable,
+  merchant: number | undefined,
+): AsyncGenerator<ReadRow & { readonly merchant: MerchantId }> {
+  for (let after = [0, 0]; ; ) {
+    const values = [merchant ?? null, ...after, PAGE];
+    const { rows } = await database.query<DirectDebitFile>(FILES_FOR_BANKS, values);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    for (const row of rows) yield { ...sealedFile(row), merchant: row.merchantId };
+    after = [last.merchantId, last.number];
+  }
 }

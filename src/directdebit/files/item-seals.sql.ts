@@ -3,7 +3,7 @@ import type { Statement } from '../../postgres/database.js';
 import type { Audit } from '../../values/ids.js';
 
 /** Of an item `i`, its transaction `t` and the one `a` with which its account is sealed: what it takes to open that. */
-export const SEALED_ITEM = `i.audit, t.transaction_type AS "transactionType", t.target_audit AS "targetAudit",
+export const SEALED_ITEM = `i.audit, i.simulated, t.transaction_type AS "transactionType", t.target_audit AS "targetAudit",
       t.amount_cents AS "amountCents", t.currency, t.prepared, t.attestation, i.account_audit AS "accountAudit",
       json_build_object('transactionType', a.transaction_type, 'amountCents', a.amount_cents, 'currency', a.currency,
         'paymentMethod', CASE WHEN a.bank_account IS NULL THEN 'card' ELSE 'bank_account' END, 'acquirer', a.acquirer,

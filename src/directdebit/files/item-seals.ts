@@ -1,6 +1,8 @@
 // The bank accounts of items, opened for a file: to the account that was given, for the amount that was asked for, or not at all. What
 // somebody has changed in the database is kept out of files.
+
 import type { Prepared } from '../../acquirers/contract.js';
+import { OWN_BANK_LINK } from '../../acquirers/direct-debit.js';
 import { attestedWords, type PaymentSeal, paymentDetailsPlace } from '../../payments/transaction.js';
 import type { Database } from '../../postgres/database.js';
 import type { BankAccount } from '../../values/bank-account.js';
@@ -14,6 +16,8 @@ import { CHECK_HELD, CHECKED, WAITING_ITEMS } from './item-seals.sql.js';
 /** What is stored of an item, and of the transaction with which its account is sealed. */
 export interface SealedItem {
   readonly audit: Audit;
+  /** Whether it waits for the simulated bank. */
+  readonly simulated: boolean;
   readonly transactionType: 'purchase' | 'refund' | 'standalone_refund';
   readonly targetAudit: Audit | null;
   readonly amountCents: Cents;
@@ -68,7 +72,12 @@ export class ItemSeals {
       prepared,
       attestation,
       accountAudit,
+      account,
+      simulated,
     } = item;
+    // The link to its bank is part of the seal of its account.
+    // guard(direct debit: lodged with the bank that took it in): if (simulated === (account.acquirer === OWN_BANK_LINK)) return false; ⇒
+    if (simulated === (account.acquirer === OWN_BANK_LINK)) return false;
     // guard(direct debit: from the account that was given): if (accountAudit !== (targetAudit ?? audit)) return false; ⇒
     if (accountAudit !== (targetAudit ?? audit)) return false;
     if (targetAudit === null) return true;

@@ -1,7 +1,7 @@
 // The rules of approvals: what needs a second person in this installation, on the console and on the command line alike. The journal seals
 // them. If somebody changes them in the database, everything needs a second person.
 import { journal } from '../../journal/journal.js';
-import { fitNow, type SealedRow } from '../../journal/seals.js';
+import { fitNow, type ReadRow } from '../../journal/seals.js';
 import type { Queryable } from '../../postgres/database.js';
 import { type Kind, several } from '../../tasks/kinds.js';
 import {
@@ -34,7 +34,7 @@ export interface ApprovalRules {
 type RulesRow =
   | {
       readonly above: ApprovalRules['above'];
-      readonly kinds: SecondPersonFor[];
+      readonly kinds: readonly SecondPersonFor[];
       readonly newest: Buffer | null;
     }
   | { readonly above: null; readonly kinds: null; readonly newest: Buffer | null };
@@ -45,23 +45,25 @@ const AT_FIRST = { above: [], kinds: [...SECOND_PERSON_FOR], version: 0, sealed:
 const STRICTEST = { ...AT_FIRST, above: [{ currency: 'AUD', cents: 0 }], sealed: false } as const;
 
 export async function readRules(database: Queryable): Promise<ApprovalRules> {
-  const [row] = (await database.query<RulesRow>(FIND_RULES)).rows as [RulesRow];
-  const { above, kinds, newest } = row;
-  const fit = await fitNow(database, {
-    ...sealedRules(above === null ? null : { above, kinds }),
-    newest,
-  });
+  const found = await findRules(database);
+  const { above, kinds } = found;
+  const fit = await fitNow(database, sealedRules(found));
   // guard(second person: earlier rules do not come back): fit.kind === 'misfit' ⇒ fit.version < 0
   if (fit.kind === 'misfit') return STRICTEST;
   return above === null ? AT_FIRST : { above, kinds, version: fit.version, sealed: true };
 }
 
+export async function findRules(database: Queryable): Promise<RulesRow> {
+  return ((await database.query<RulesRow>(FIND_RULES)).rows as [RulesRow])[0];
+}
+
 /** For the journal. */
-function sealedRules(rules: Pick<ApprovalRules, 'above' | 'kinds'> | null): SealedRow {
-  if (rules === null) return { subject: 'approval/rules', state: null };
+export function sealedRules({ above, kinds, newest }: RulesRow): ReadRow {
+  const subject = 'approval/rules';
+  if (above === null) return { subject, state: null, newest };
   // In an order of their own: the database keeps members of JSON in another, and may hold anything.
-  const limits = Array.isArray(rules.above) && rules.above.map((each) => [each?.currency, each?.cents]);
-  return { subject: 'approval/rules', state: [limits, rules.kinds] };
+  const limits = Array.isArray(above) && above.map((each) => [each?.currency, each?.cents]);
+  return { subject, state: [limits, kinds], newest };
 }
 
 /** Whether so much money needs a second person. */
@@ -115,7 +117,7 @@ export async function setRules(database: Queryable, actor: string, wish: NewRule
     await journal(
       connection,
       { actor, action: 'approval.rules_set', detail: inWords(rules) },
-      sealedRules(rules),
+      sealedRules({ ...rules, newest: null }),
     );
     return { ...rules, version: before.version + 1, sealed: true };
   });

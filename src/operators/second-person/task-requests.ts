@@ -1,9 +1,10 @@
 // Tasks that need a second person. The first attempt stores a request, which says everything that would be done. Once somebody else has
 // approved it, whoever asked does the very same again within an hour, once. So no secret of it is stored, a file is written where they
-// are, and a link is shown to them alone.
-import { createHmac } from 'node:crypto';
-import { journal } from '../../journal/journal.js';
-import { type CredentialKey, sameBytes } from '../../organisations/users/credentials.js';
+// are, and a link is shown to them alone. The journal seals each step: a request that was made up, approved or revived in the database
+// allows nothing.
+import { type JournalAction, journal } from '../../journal/journal.js';
+import { checkSeal, fitNow, fitOf, type ReadRow } from '../../journal/seals.js';
+import type { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import {
   type Doing,
@@ -25,11 +26,13 @@ import { readRules } from './rules.js';
 import {
   APPROVE_TASK_REQUEST,
   LIST_TASK_REQUESTS,
+  LOCK_TASK_REQUEST,
   REFUSE_TASK_REQUEST,
   RETURN_TASK_REQUEST,
   STORE_TASK_REQUEST,
   TASK_REQUEST_BY_DIGEST,
   TASK_REQUEST_BY_ID,
+  TASK_REQUESTS_AFTER,
   USE_TASK_REQUEST,
 } from './task-requests.sql.js';
 
@@ -40,6 +43,7 @@ export const ALONE_MS = 24 * 3_600_000;
 /** Once it is approved, it is to be done within. */
 const TO_BE_DONE_MS = 3_600_000;
 const LONGEST_WORDS = 1_000;
+const PAGE = 500;
 
 /** What was asked for, and what has become of it. */
 export interface TaskRequest {
@@ -73,13 +77,16 @@ interface TaskRequestRow {
   readonly requestedBy: string;
   readonly requestedMs: number;
   readonly state: TaskRequest['state'];
+  /** The state without a look at the time. */
+  readonly stored: string;
   readonly expiresMs: number;
   readonly aloneFromMs: number | null;
   readonly decidedBy: string | null;
   readonly decidedMs: number | null;
   readonly decisionReason: string | null;
   readonly approverVersion: number | null;
-  readonly seal: Buffer;
+  /** Its newest seal in the journal, behind its version. */
+  readonly newest: Buffer | null;
 }
 
 interface WithKey {
@@ -104,7 +111,7 @@ export async function runTask<Means extends WithKey>(
   try {
     return await task.run(doing, given);
   } catch (error) {
-    if (error instanceof Refusal) await doing.database.query(RETURN_TASK_REQUEST, [request]);
+    if (error instanceof Refusal) await returnApproval(doing.database, doing.actor, request);
     throw error;
   }
 }
@@ -119,20 +126,28 @@ async function useApproval<Means>(
   const digest = key.macOf(['tollgate task', task.name, actor, canonical(given)]);
   const found = (await database.query<TaskRequestRow>(TASK_REQUEST_BY_DIGEST, [digest])).rows[0];
   if (found === undefined) waits(await ask(task, database, actor, key, given, digest));
-  await needSeal(database, actor, key, found);
+  await needSeal(database, actor, found);
   if (found.state === 'waiting') waits(found);
   await needApprover(database, key, found);
+  const { id } = found;
   return database.transaction(async (connection) => {
-    const { count } = await connection.query(USE_TASK_REQUEST, [found.id]);
-    if (count === 0) refuse('request_decided', { request: found.id, state: 'done' });
-    const detail = `request ${found.id}: ${found.what}, approved by ${found.decidedBy}`;
-    await journal(connection, {
+    const { what, decidedBy } = await lockedAsSealed(connection, id);
+    const { count } = await connection.query(USE_TASK_REQUEST, [id]);
+    if (count === 0) refuse('request_decided', { request: id, state: 'done' });
+    await journalStep(connection, id, {
       actor,
       action: 'approval.used',
-      organisationId: found.organisation ?? undefined,
-      detail,
+      detail: `${what}, approved by ${decidedBy}`,
     });
-    return found.id;
+    return id;
+  });
+}
+
+async function returnApproval(database: Queryable, actor: string, id: number): Promise<void> {
+  await database.transaction(async (connection) => {
+    const { what } = await lockedAsSealed(connection, id);
+    const { count } = await connection.query(RETURN_TASK_REQUEST, [id]);
+    if (count > 0) await journalStep(connection, id, { actor, action: 'approval.returned', detail: what });
   });
 }
 
@@ -154,29 +169,14 @@ async function ask<Means>(
     const people = await Acquaintance.of(connection, key);
     const isAlone = !people.hasAnother(actor, { role, organisation: concerns });
     const nowMs = await databaseTime(connection);
-    const request = {
-      task: name,
-      role,
-      scope,
-      organisation: concerns,
-      what,
-      digest,
-      requestedBy: actor,
-      expiresMs: nowMs + WAITING_MS + (isAlone ? ALONE_MS : 0),
-      aloneFromMs: isAlone ? nowMs + ALONE_MS : null,
-    };
-    const seal = sealOf(key, { ...request, state: 'waiting', decidedBy: null, approverVersion: null });
-    const values = [...Object.values(request), seal];
+    const expiresMs = nowMs + WAITING_MS + (isAlone ? ALONE_MS : 0);
+    const aloneFromMs = isAlone ? nowMs + ALONE_MS : null;
+    const values = [name, role, scope, concerns, what, digest, actor, expiresMs, aloneFromMs];
     const { rows } = await connection.query<{ id: number }>(STORE_TASK_REQUEST, values);
     const { id } = rows[0] as { id: number };
     const alone = isAlone ? '; nobody else can approve it yet, so it waits for a day' : '';
-    await journal(connection, {
-      actor,
-      action: 'approval.requested',
-      organisationId: concerns ?? undefined,
-      detail: `request ${id}: ${what}${alone}`,
-    });
-    return { id, aloneFromMs: request.aloneFromMs };
+    await journalStep(connection, id, { actor, action: 'approval.requested', detail: `${what}${alone}` });
+    return { id, aloneFromMs };
   });
 }
 
@@ -218,7 +218,7 @@ export async function approveTask(
 ): Promise<TaskRequest> {
   const { id, task: name, role, scope, organisation } = request;
   if (request.state !== 'waiting') refuse('request_decided', { request: id, state: request.state });
-  await needSeal(database, actor, key, request);
+  await needSeal(database, actor, request);
   const approver = await findActingOperator(database, nameOf(actor), key);
   // guard(second person: whoever approves it may do it): await permit( ⇒ void ((..._: unknown[]) => {})(
   await permit(
@@ -229,24 +229,22 @@ export async function approveTask(
   );
   return independently(database, actor, `approval approve ${id}`, async (connection) => {
     const needed = { role, organisation };
+    await lockedAsSealed(connection, id);
     await needIndependence(connection, key, { ...request, actor, needed });
-    const approved = {
-      ...request,
-      state: 'approved',
-      decidedBy: actor,
-      expiresMs: (await databaseTime(connection)) + TO_BE_DONE_MS,
-      approverVersion: approver.version,
-    } as const;
-    const values = [id, actor, reason, approved.expiresMs, approver.version, sealOf(key, approved)];
+    const expiresMs = (await databaseTime(connection)) + TO_BE_DONE_MS;
+    const values = [id, actor, reason, expiresMs, approver.version];
     const { count } = await connection.query(APPROVE_TASK_REQUEST, values);
     return decided(connection, 'approval.approved', count, { request, actor, reason });
   });
 }
 
+/** What was changed in the database is refused for good, whatever state it is said to be in. */
 export async function refuseTask(database: Queryable, decision: TaskDecision): Promise<TaskRequest> {
   const { request, actor, reason } = decision;
   return database.transaction(async (connection) => {
-    const { count } = await connection.query(REFUSE_TASK_REQUEST, [request.id, actor, reason]);
+    const fit = await fitOf(connection, sealedRequest(await locked(connection, request.id)));
+    const values = [request.id, actor, reason, fit.kind === 'misfit'];
+    const { count } = await connection.query(REFUSE_TASK_REQUEST, values);
     return decided(connection, 'approval.refused', count, decision);
   });
 }
@@ -255,15 +253,15 @@ async function decided(
   connection: Queryable,
   action: 'approval.approved' | 'approval.refused',
   count: number,
-  { request: { id, what, requestedBy, organisation }, actor, reason }: TaskDecision,
+  { request: { id, what, requestedBy }, actor, reason }: TaskDecision,
 ): Promise<TaskRequest> {
-  const now = (await findTaskRequest(connection, id, undefined)) as TaskRequestRow;
-  if (count === 0 && now.state === 'waiting') refuse('request_of_same_operator', { request: id });
-  if (count === 0) refuse('request_decided', { request: id, state: now.state });
-  const why = reason === null ? '' : ` (${reason})`;
-  const detail = `request ${id}${why}: ${what}, asked for by ${requestedBy}`;
-  await journal(connection, { actor, action, organisationId: organisation ?? undefined, detail });
-  return viewOf(now);
+  if (count === 0) {
+    const { state } = await locked(connection, id);
+    if (state === 'waiting') refuse('request_of_same_operator', { request: id });
+    refuse('request_decided', { request: id, state });
+  }
+  const detail = `${what}, asked for by ${requestedBy}`;
+  return viewOf(await journalStep(connection, id, { actor, action, reason, detail }));
 }
 
 /** Who approves what somebody has asked for. */
@@ -317,15 +315,49 @@ export async function independently<Result>(
 
 const NOT_SECOND: readonly string[] = ['request_of_same_operator', 'second_person_not_independent'];
 
-/** Nothing that was made up or changed in the database. */
-async function needSeal(
-  database: Queryable,
-  actor: string,
-  key: CredentialKey,
-  request: TaskRequestRow,
-): Promise<void> {
-  // guard(second person: nothing is done that was changed in the database): if (sameBytes(sealOf(key, request), request.seal)) return; ⇒ if (request.id > 0) return;
-  if (sameBytes(sealOf(key, request), request.seal)) return;
+interface Step {
+  readonly actor: string;
+  readonly action: JournalAction;
+  readonly reason?: string | null;
+  readonly detail: string;
+}
+
+/** The journal seals the request as it is now. It must be locked, or new. */
+async function journalStep(
+  connection: Queryable,
+  id: number,
+  { actor, action, reason = null, detail }: Step,
+): Promise<TaskRequestRow> {
+  const row = await locked(connection, id);
+  const why = reason === null ? '' : ` (${reason})`;
+  const entry = {
+    actor,
+    action,
+    organisationId: row.organisation ?? undefined,
+    detail: `request ${id}${why}: ${detail}`,
+  };
+  await journal(connection, entry, sealedRequest(row));
+  return row;
+}
+
+async function locked(connection: Queryable, id: number): Promise<TaskRequestRow> {
+  await connection.query(LOCK_TASK_REQUEST, [id]);
+  return (await findTaskRequest(connection, id, undefined)) ?? refuse('request_not_found', { request: id });
+}
+
+/** Somebody may have changed it since it was looked at: the next step would seal that. */
+async function lockedAsSealed(connection: Queryable, id: number): Promise<TaskRequestRow> {
+  const row = await locked(connection, id);
+  // guard(second person: what was changed in the database is not sealed by the next step): await checkSeal(connection, sealedRequest(row)); ⇒
+  await checkSeal(connection, sealedRequest(row));
+  return row;
+}
+
+/** Nothing that was made up, changed or revived in the database. */
+async function needSeal(database: Queryable, actor: string, request: TaskRequestRow): Promise<void> {
+  const fit = await fitNow(database, sealedRequest(request));
+  // guard(second person: nothing is done that was changed in the database): fit.kind === 'fits' ⇒ fit.version >= 0
+  if (fit.kind === 'fits') return;
   const { id, organisation } = request;
   await journal(database, {
     actor,
@@ -352,38 +384,25 @@ async function needApprover(
   if (approver?.version !== approverVersion) refuse('request_of_changed_operator', { request: id });
 }
 
-type Sealed = Pick<
-  TaskRequestRow,
-  | 'task'
-  | 'role'
-  | 'scope'
-  | 'organisation'
-  | 'what'
-  | 'digest'
-  | 'requestedBy'
-  | 'state'
-  | 'expiresMs'
-  | 'aloneFromMs'
-  | 'decidedBy'
-  | 'approverVersion'
->;
+/** For the journal, which seals everything that a request says. */
+function sealedRequest(row: TaskRequestRow): ReadRow {
+  const { id, task: name, role, scope, organisation, what, digest, requestedBy, requestedMs, newest } = row;
+  const { stored, expiresMs, aloneFromMs, decidedBy, decidedMs, decisionReason, approverVersion } = row;
+  const asked = [name, role, scope, organisation, what, digest.toString('hex'), requestedBy, requestedMs];
+  // guard(second person: a request is sealed with its state): stored, expiresMs ⇒ expiresMs
+  const decided = [stored, expiresMs, aloneFromMs, decidedBy, decidedMs, decisionReason, approverVersion];
+  return { subject: `request/${id}`, state: [...asked, ...decided], newest };
+}
 
-function sealOf(key: CredentialKey, request: Sealed): Buffer {
-  const parts = [
-    request.task,
-    request.role,
-    request.scope,
-    request.organisation,
-    request.what,
-    request.digest.toString('hex'),
-    request.requestedBy,
-    request.state,
-    request.expiresMs,
-    request.aloneFromMs,
-    request.decidedBy,
-    request.approverVersion,
-  ];
-  return createHmac('sha256', key.keyFor('task requests')).update(JSON.stringify(parts)).digest();
+/** All that there ever were. */
+export async function* sealedRequests(database: Queryable): AsyncGenerator<ReadRow> {
+  for (let after = 0; ; ) {
+    const { rows } = await database.query<TaskRequestRow>(TASK_REQUESTS_AFTER, [after, PAGE]);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield* rows.map(sealedRequest);
+    after = last.id;
+  }
 }
 
 function viewOf(row: TaskRequestRow): TaskRequest {

@@ -11,10 +11,9 @@ import {
   type OperatorRow,
   type Passkey,
   type SealedOperator,
-  type SignInMethod,
 } from '../operator.js';
 import { FIND_OPERATOR, LIST_OPERATORS } from '../operators.sql.js';
-import { databaseTime, openSession, type Session } from '../sessions.js';
+import { databaseTime, openSession, type Session, type SignInMethod } from '../sessions.js';
 import { type Attempt, attemptSucceeded, beginAttempt, knowsDevice, rememberDevice } from './attempts.js';
 import type { Passwords } from './password.js';
 import {

@@ -1,7 +1,6 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
 import { bytes, columns, integer, json, optionalBytes, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
-import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { PAYMENT_SEAL } from '../cards/payment-details.sql.js';
 import { OUTCOME } from '../outcome-seals.sql.js';
 import type { JournalledMove } from '../transaction.js';
@@ -32,24 +31,6 @@ export const SEALED_CARD: Statement = {
     SELECT audit, merchant_id AS "merchantId", payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed,
       ${PAYMENT_SEAL}
     FROM origin WHERE payment_details_sealed IS NOT NULL AND card_mask IS NOT NULL`,
-};
-
-export const ASKED = columns<{
-  readonly organisationId: OrganisationId;
-  readonly merchantId: MerchantId;
-}>('asked', {
-  organisation_id: integer(({ organisationId }) => organisationId),
-  merchant_id: integer(({ merchantId }) => merchantId),
-});
-
-/** A live merchant has no bank until the operator names one. */
-export const BANKS: Statement = {
-  name: 'banks',
-  text: `
-    SELECT asked.place, CASE WHEN NOT e.simulated THEN 'directdebit' WHEN m.mode = 'test' THEN 'simulated-bank' END AS bank
-    FROM ${ASKED.places}
-    JOIN merchant m ON m.organisation_id = asked.organisation_id AND m.id = asked.merchant_id
-    LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id`,
 };
 
 export const MOVES = columns<JournalledMove>('moving', {

@@ -23,8 +23,8 @@ import type { AcquirerLinks, Breakers, Ending } from '../../acquirers/links.js';
 import { openSignerOf } from '../../journal/entry-signer.js';
 import type { Routes } from '../../organisations/routing/routes.js';
 import type { Merchant } from '../../organisations/users/callers.js';
-import { Batcher, type BatcherOptions, type EntryOf } from '../../postgres/batches.js';
-import type { Database, Queryable } from '../../postgres/database.js';
+import { Batcher } from '../../postgres/batches.js';
+import type { Database } from '../../postgres/database.js';
 import type { CardDetails } from '../../values/card.js';
 import { fault } from '../../values/faults.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
@@ -43,7 +43,7 @@ import {
   type StoredOutcome,
 } from '../transaction.js';
 import type { TransactionFigures } from '../transaction-figures.js';
-import { ASKED, BANKS, MOVES, REROUTE, SEALED_CARD, STORED_TARGET } from './ask-acquirer.sql.js';
+import { MOVES, REROUTE, SEALED_CARD, STORED_TARGET } from './ask-acquirer.sql.js';
 import type { Capacity, LinkPlace } from './capacity.js';
 import type { BatchOptions, TargetedIntent } from './claim.js';
 import type { DirectCommand, PaymentMethod } from './command.js';
@@ -200,9 +200,18 @@ export interface OtherLinks {
   readonly untilMs: number;
 }
 
+/**
+ * The name of the link to the bank that takes a merchant's direct debits; null if the merchant has no bank, or one that is not as it was
+ * sealed.
+ */
+export type BankOf = (merchant: {
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+}) => Promise<string | null>;
+
 interface LinkChoiceParts {
   readonly links: AcquirerLinks;
-  readonly banks: Banks;
+  readonly bankOf: BankOf;
   readonly routes: Routes;
   readonly capacity: Capacity;
   readonly breakers: Breakers;
@@ -215,10 +224,10 @@ export class LinkChoice {
 
   /** The merchant's own link, open or not. A payment method without a link is refused before anything is stored. */
   async own({ caller, merchant }: DirectCommand, { kind }: PaymentMethod): Promise<AcquirerLink> {
-    const { links, banks } = this.parts;
+    const { links, bankOf } = this.parts;
     const { organisationId } = caller;
     const name =
-      kind === 'card' ? merchant.acquirer : await banks.of({ organisationId, merchantId: merchant.id });
+      kind === 'card' ? merchant.acquirer : await bankOf({ organisationId, merchantId: merchant.id });
     const link = usable(name === null ? undefined : links.known(name), merchant);
     if (link === undefined) throw fault('no_acquirer', 'payment method');
     return link;
@@ -463,37 +472,6 @@ export async function sealedMethod(
   );
   const secrets = method.kind === 'card' ? cardSecrets(method.card) : bankSecrets(method.bankAccount);
   return { sealed: seal(key, place, secrets), keyVersion: key.version };
-}
-
-type Asked = EntryOf<typeof ASKED>;
-
-/**
- * Which bank takes a merchant's direct debits, read from the database for each of them. A direct debit stays with its bank for
- * good, so a cached merchant, a second old, must not decide this.
- */
-export class Banks {
-  readonly #reading: Batcher<Asked, string | null>;
-
-  constructor(
-    private readonly database: Queryable,
-    options: BatcherOptions<Asked>,
-  ) {
-    this.#reading = new Batcher((asked) => this.#read(asked), options);
-  }
-
-  /** The name of the bank's link; null if the merchant has no bank. */
-  of(merchant: Asked): Promise<string | null> {
-    return this.#reading.submit(merchant);
-  }
-
-  async #read(asked: readonly Asked[]): Promise<readonly (string | null)[]> {
-    const { rows } = await this.database.query<{ place: number; bank: string | null }>(
-      BANKS,
-      ASKED.encode(asked),
-    );
-    const byPlace = new Map(rows.map(({ place, bank }) => [place, bank]));
-    return asked.map((_, index) => byPlace.get(index + 1) ?? null);
-  }
 }
 
 /**

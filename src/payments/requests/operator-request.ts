@@ -7,7 +7,7 @@ import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { moneyText } from '../../values/money.js';
 import { Refusal, refuse } from '../../values/refusal.js';
 import { sydneyTimestamp } from '../../values/time.js';
-import { REQUEST_BY_CORRELATION_ID } from './operator-requests.sql.js';
+import { LIST_REQUESTS, REQUEST_BY_CORRELATION_ID } from './operator-requests.sql.js';
 
 export type OperatorsOperation = 'void' | 'refund' | 'completion';
 
@@ -135,6 +135,15 @@ export function sealOf(key: CredentialKey, request: SealedRequest): Buffer {
 
 export function isSealed(key: CredentialKey, request: RequestRow): boolean {
   return request.seal !== null && sameBytes(sealOf(key, request), request.seal);
+}
+
+/** Those that can still come to something, each with whether it is as it was sealed. */
+export async function verifyRequests(
+  database: Queryable,
+  key: CredentialKey,
+): Promise<{ readonly subject: string; readonly isRight: boolean }[]> {
+  const { rows } = await database.query<RequestRow>(LIST_REQUESTS, [null, null, true, null]);
+  return rows.map((row) => ({ subject: `request/${row.id}`, isRight: isSealed(key, row) }));
 }
 
 export function viewOf(row: RequestRow): OperatorRequest {

@@ -1,6 +1,11 @@
 // The second person: what one person cannot do alone, under whatever names, on the command line as on the console.
+
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sealAsItIs } from '../../../src/installation/subjects.js';
+import { journal } from '../../../src/journal/journal.js';
+import { sealedRequests } from '../../../src/operators/second-person/task-requests.js';
 import { type RequestRow, requestUnder, sealOf } from '../../../src/payments/requests/operator-request.js';
 import type { Database } from '../../../src/postgres/database.js';
 import type { OrganisationId } from '../../../src/values/ids.js';
@@ -46,6 +51,12 @@ const doctorOn = async (wanted: string): Promise<Json> => {
   const { stdout } = await runHere(['doctor', '--json'], environment);
   return JSON.parse(stdout).findings.find(({ check }: { check: string }) => check === wanted);
 };
+/** What `keys verify` finds wrong. */
+const verified = async (): Promise<string> =>
+  (await runHere(['keys', 'verify', '--json'], environment)).stdout;
+/** As `keys seal` does it, once a second person has allowed that. */
+const sealed = (subject: string) =>
+  within((database) => sealAsItIs(database, 'operator:test', gateway.credentialKey, subject));
 const lastOf = (action: string): Promise<Json[]> =>
   gateway.sql<Json>(`SELECT actor, detail FROM journal WHERE action = $1 ORDER BY id DESC LIMIT 1`, [action]);
 const requestIn = (message: string): number => Number(/request (\d+)/i.exec(message)?.[1]);
@@ -86,6 +97,34 @@ const aDayLater = (request: number) =>
       [request, aloneFromMs, sealOf(gateway.credentialKey, { ...asked, aloneFromMs })],
     );
   });
+
+/** As a gateway would have changed it: that is sealed. */
+const resealedRequest = (request: number, change: string) =>
+  within(async (database) => {
+    await gateway.sql(`UPDATE task_request SET ${change} WHERE id = $1`, [request]);
+    for await (const row of sealedRequests(database))
+      if (row.subject === `request/${request}`)
+        await journal(database, { actor: 'operator:test', action: 'approval.refused' }, row);
+  });
+
+/** Keeps it locked, with a change that is seen only on release. */
+const heldRequest = async (request: number, change = 'state = state') => {
+  const client = new pg.Client({
+    connectionString: gateway.databaseUrl,
+    options: '-c role=tollgate_operator',
+  });
+  await client.connect();
+  await client.query(`BEGIN; UPDATE task_request SET ${change} WHERE id = ${request}`);
+  const text = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  return {
+    waiting: (count: number) =>
+      expect.poll(async () => (await gateway.sql(text)).length, { timeout: 30_000 }).toBe(count),
+    release: async () => {
+      await client.query('COMMIT');
+      await client.end();
+    },
+  };
+};
 
 describe('four eyes that are one pair', () => {
   // catches(second person: not somebody whom the first one may be, too)
@@ -171,7 +210,6 @@ describe('four eyes that are one pair', () => {
 });
 
 describe('a task that needs a second person', () => {
-  // catches(second person: an approval is used once)
   test('a live link → waits; approved by another → done when it is asked for again, once, and the journal has both', async () => {
     const asked = await ada.post('/acquirers', LIVE);
     expect(asked).toMatchObject({ status: 409, body: { error_code: 'second_person_needed' } });
@@ -203,6 +241,72 @@ describe('a task that needs a second person', () => {
     ]);
     await gateway.sql(`DELETE FROM acquirer WHERE name = 'bank'`);
     expect((await ada.post('/acquirers', LIVE)).status).toBe(409);
+  });
+
+  // catches(second person: a request is sealed with its state)
+  // catches(directions: nobody seals rights or approvals as they are)
+  test('used, then called approved again in the database → refused, told, and in `keys verify`; refused for good, it is right again', async () => {
+    const line = `merchant set ${live} --no-acquirer`;
+    const request = requestIn(await as('ada').refusal(line));
+    await as('bert').json(`approval approve ${request}`);
+    await as('ada').json(line);
+    expect(await verified()).not.toContain(`request/${request}`);
+    await gateway.sqlAs('tollgate_operator', `UPDATE task_request SET state = 'approved' WHERE id = $1`, [
+      request,
+    ]);
+    expect(await as('ada').refusal(line)).toMatch(/somebody has changed it in the database/);
+    expect((await ada.post(`/merchants/${live}`, { acquirer: null })).body).toMatchObject({
+      error_code: 'request_altered',
+    });
+    await expect.poll(() => gateway.logged()).toContain(`"subject":"request/${request}","problem":"changed"`);
+    expect(await verified()).toContain(`request/${request}`);
+    await expect(sealed(`request/${request}`)).rejects.toMatchObject({ code: 'subject_not_sealable' });
+    expect(await as('bert').json(`approval refuse ${request}`)).toMatchObject({ state: 'refused' });
+    expect(await verified()).not.toContain(`request/${request}`);
+    const next = requestIn(await as('ada').refusal(line));
+    expect(next).toBeGreaterThan(request);
+    await as('bert').json(`approval refuse ${next}`);
+  });
+
+  // catches(second person: an approval is used once)
+  test('used twice at the same moment → done once', async () => {
+    const line = `merchant set ${live} --no-acquirer`;
+    const request = requestIn(await as('ada').refusal(line));
+    await as('bert').json(`approval approve ${request}`);
+    const { release, waiting } = await heldRequest(request);
+    const both = [1, 2].map(() => ada.post(`/merchants/${live}`, { acquirer: null }));
+    await waiting(2);
+    await release();
+    expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([200, 422]);
+  });
+
+  // catches(second person: what was changed in the database is not sealed by the next step)
+  test('changed in the database while it is being approved → not approved', async () => {
+    const request = requestIn(await as('ada').refusal('operator add sven --role administrator'));
+    const other = requestIn(await as('ada').refusal('operator add tara --role administrator'));
+    const { release, waiting } = await heldRequest(
+      request,
+      `digest = (SELECT digest FROM task_request WHERE id = ${other})`,
+    );
+    const approving = as('bert').refusal(`approval approve ${request}`);
+    await waiting(1);
+    await release();
+    expect(await approving).toMatch(/^request\/\d+ is not as it was sealed \(changed\)/);
+    expect(await gateway.sql('SELECT state FROM task_request WHERE id = $1', [request])).toEqual([
+      { state: 'waiting' },
+    ]);
+    for (const each of [request, other]) await as('bert').json(`approval refuse ${each}`);
+  });
+
+  test('allowed, and refused before anything happened → can be done again, and the journal has that', async () => {
+    const line = `merchant set ${live} --acquirer nowhere`;
+    const request = requestIn(await as('ada').refusal(line));
+    await as('bert').json(`approval approve ${request}`);
+    for (let times = 0; times < 2; times += 1) expect(await as('ada').refusal(line)).toMatch(/nowhere/);
+    expect(await lastOf('approval.returned')).toEqual([
+      { actor: 'operator:ada', detail: `request ${request}: merchant set ${live} --acquirer nowhere` },
+    ]);
+    expect(await verified()).not.toContain(`request/${request}`);
   });
 
   // catches(second person: nobody approves their own task)
@@ -261,7 +365,7 @@ describe('a task that needs a second person', () => {
     );
     expect(await as('ada').refusal(line)).toMatch(/somebody has changed it in the database/);
     expect(await lastOf('seal.broken')).toEqual([{ actor: 'operator:ada', detail: `request ${request}` }]);
-    await gateway.sql(`UPDATE task_request SET state = 'refused' WHERE id = $1`, [request]);
+    await as('bert').json(`approval refuse ${request}`);
   });
 
   test('a refund that waits is called approved, or in need of nobody, by either login → not done; the log, the metric and doctor tell', async () => {
@@ -296,13 +400,13 @@ describe('a task that needs a second person', () => {
     await as('kurt').json(`approval approve ${request}`);
     await as('bert').json('operator remove kurt');
     expect(await as('ada').refusal(line)).toMatch(/was changed or removed since/);
-    await gateway.sql(`UPDATE task_request SET state = 'refused' WHERE id = $1`, [request]);
+    await resealedRequest(request, `state = 'refused'`);
   });
 
   // catches(second person: a task is not approved after its time)
   test('for too long → has expired', async () => {
     const request = requestIn(await as('ada').refusal('operator add lena --role administrator'));
-    await gateway.sql('UPDATE task_request SET expires_at = now() WHERE id = $1', [request]);
+    await resealedRequest(request, 'expires_at = now()');
     expect(await as('bert').refusal(`approval approve ${request}`)).toMatch(/it is expired$/);
   });
 });
@@ -320,12 +424,16 @@ describe('the rules', () => {
       result: 'failed',
       found: expect.stringMatching(/the rules of approvals/),
     });
+    expect(await verified()).toContain('approval/rules');
+    await expect(sealed('approval/rules')).rejects.toMatchObject({ code: 'subject_not_sealable' });
     expect((await refund(ada, await purchase(100))).state).toBe('waiting');
     expect(await as('ada').refusal('approval require --above AUD=1000')).toMatch(/waits for a second person/);
     // Not even the operating login may; the owner of the tables gains nothing by it.
     await gateway.sql('DELETE FROM approval_rules');
     expect((await refund(ada, await purchase(100))).state).toBe('waiting');
+    expect(await verified()).toContain('approval/rules');
     await moneyNeedsApproval(gateway, 5_000);
+    expect(await verified()).not.toContain('approval/rules');
     expect((await refund(ada, await purchase(100))).state).toBe('done');
   });
 

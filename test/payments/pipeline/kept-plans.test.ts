@@ -1,8 +1,8 @@
 // Cached plans: whatever the tables were like when a plan was made, each row is found by its key.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DIRECT_ENTRIES } from '../../../src/directdebit/direct-entry.sql.js';
 import * as taking from '../../../src/directdebit/intake.sql.js';
 import * as finding from '../../../src/payments/finding/lookup.sql.js';
-import { BANKS } from '../../../src/payments/pipeline/ask-acquirer.sql.js';
 import * as claiming from '../../../src/payments/pipeline/claim.sql.js';
 import * as recording from '../../../src/payments/pipeline/record.sql.js';
 import { Database, type Statement } from '../../../src/postgres/database.js';
@@ -38,7 +38,7 @@ const STATEMENTS: readonly Statement[] = Object.values({
   ...recording,
   ...finding,
   ...taking,
-  BANKS,
+  DIRECT_ENTRIES,
   USABLE_TOKENS,
 }).filter((exported): exported is Statement => typeof exported === 'object' && 'text' in exported);
 /** Each table that a cached plan reads, and its expected index condition. */

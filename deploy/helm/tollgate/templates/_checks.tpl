@@ -11,6 +11,9 @@
 {{- if and (eq .Values.environment "production") (not .Values.database.separateLogins) -}}
 {{- fail "database.separateLogins is needed in production: the login of the pods would own the tables" -}}
 {{- end -}}
+{{- if and (eq .Values.environment "production") (not .Values.journal.anchor) -}}
+{{- fail "journal.anchor is needed in production: who writes to the database could cut off the end of the journal" -}}
+{{- end -}}
 {{- if and .Values.database.separateLogins (not .Values.migration.enabled) -}}
 {{- fail "migration.enabled is needed with database.separateLogins: the login of the pods cannot migrate" -}}
 {{- end -}}

@@ -28,6 +28,10 @@
 - name: TOLLGATE_METRICS_TOKEN_FILE
   value: /run/secrets/tollgate/metrics-token
 {{- end }}
+{{- with .Values.journal.anchor }}
+- name: TOLLGATE_JOURNAL_ANCHOR
+  value: {{ . | quote }}
+{{- end }}
 - name: TOLLGATE_KEY_PROVIDER
   value: {{ .Values.keys.provider | quote }}
 {{- if eq .Values.keys.provider "environment" }}
