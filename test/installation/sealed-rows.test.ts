@@ -13,6 +13,7 @@ import { setSurcharges } from '../../src/organisations/surcharges.js';
 import { addUser, revokeUser } from '../../src/organisations/users/users.js';
 import type { Database } from '../../src/postgres/database.js';
 import type { FileKeys } from '../../src/vault/keys/local-keys.js';
+import { addWebhook, removeWebhook } from '../../src/webhooks/webhook-tasks.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
 import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
