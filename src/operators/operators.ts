@@ -261,7 +261,7 @@ async function newLink(
 
 function viewOf(operator: OperatorRow, key: CredentialKey, sealed = true, disabled = false): OperatorView {
   const { name, role, organisationId, linkUntilMs, removed, passkeys, password, providerSubject } = operator;
-  const added = operator.history.find(({ action }) => action === 'operator.added');
+  const added = sealed ? operator.history.find(({ action }) => action === 'operator.added') : undefined;
   const signedInMs = lastSignInMs(operator, key);
   return {
     name,

@@ -7,6 +7,7 @@ import type { Database } from '../../src/postgres/database.js';
 import { operatorsDatabase } from '../../testkit/cast.js';
 import { runHere } from '../../testkit/command-here.js';
 import { COOKIE_NAME, consoleClient, sessionsAgo, signedIn } from '../../testkit/console.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { scrape } from '../../testkit/scrape.js';
 
@@ -193,6 +194,30 @@ test('an operator changed in the database → 401', async () => {
   const viewer = await signedIn(gateway, { role: 'viewer' });
   await gateway.sql(`UPDATE operator SET role = 'administrator' WHERE name = $1`, [viewer.name]);
   expect(await viewer.get('/session')).toMatchObject(NOT_SIGNED_IN);
+});
+
+test('an operator whose lists were overwritten with other JSON → 401; everybody else is still listed and reviewed', async () => {
+  const administrator = await signedIn(gateway);
+  const values = ['null', '{}', '[null]', '[{"action": "operator.added"}]'];
+  const each = ['passkeys', 'history', 'former_passwords'].flatMap((column) =>
+    values.map((value) => ({ column, value })),
+  );
+  await expectEach(each, async ({ column, value }) => {
+    const victim = await signedIn(gateway, { role: 'viewer' });
+    await gateway.sqlAs(
+      'tollgate_operator',
+      `UPDATE operator SET ${column} = '${value}' WHERE name = '${victim.name}'`,
+    );
+    expect([200, 401]).toContain((await victim.get('/session')).status);
+    for (const path of ['/operators', '/operators/review.csv'])
+      expect([path, (await administrator.get(path)).status]).toEqual([path, 200]);
+  });
+  const environment = { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir };
+  for (const words of [
+    ['operator', 'review'],
+    ['keys', 'verify'],
+  ])
+    expect((await runHere(words, environment)).stderr).not.toContain('TypeError');
 });
 
 test('a shorter time without activity, by the settings → ends earlier; the list has only those that go on', async () => {
