@@ -1,7 +1,8 @@
 // Each guard of the money is removed in turn, and a test must notice. The proof works in a copy of the project. A guard that can go
 // without a failing test is not guarded itself.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,6 +12,7 @@ import { programOptions } from '../../testkit/program-options.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 import { say } from '../../testkit/report.js';
 import { escaped, type Guard, type NamedTest, readGuards, withoutGuard } from './marks.js';
+import type { RunRequest } from './test-runner.js';
 import { failuresOf, nameOf, type RanTest, ranAs, type Verdict, verdictOn } from './verdict.js';
 
 const COPIED = [
@@ -55,6 +57,9 @@ const values = programOptions({
 interface Lane {
   readonly copy: string;
   readonly server: Server;
+  runner: Runner | undefined;
+  /** Files that are as they were again, which the runner does not know yet. */
+  changed: readonly string[];
 }
 
 interface Server {
@@ -78,82 +83,75 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-function run(
-  copy: string,
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<string> {
-  // The surrounding test run, if there is one, is none of its business.
+/** The surrounding test run, if there is one, is none of its business. */
+function environment(): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(VITEST|TOLLGATE_|NODE_ENV$|NODE_OPTIONS$|DATABASE_URL$)/.test(name),
   );
+  return Object.fromEntries(inherited);
+}
+
+function run(copy: string, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, {
-      cwd: copy,
-      env: { ...Object.fromEntries(inherited), ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(process.execPath, args, { cwd: copy, env: environment(), stdio: 'ignore' });
     running.add(child);
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
-      });
-    }
     child.on('error', reject);
     child.on('close', () => {
       running.delete(child);
-      resolve(output);
+      resolve();
     });
   });
 }
 
-/** What of vitest's own report is read. */
-interface VitestReport {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly assertionResults: readonly {
-      readonly fullName: string;
-      readonly status: string;
-      readonly failureMessages: readonly string[];
-    }[];
-  }[];
-}
-
 /** Runs the tests that are named, and returns what became of each test that was run. */
 async function runTests(
-  { copy, server }: Lane,
+  lane: Lane,
   tests: readonly NamedTest[],
-  flags: readonly string[] = [],
-): Promise<{ ran: RanTest[]; output: string }> {
-  const report = join(copy, 'report.json');
-  await rm(report, { force: true });
+  { changed = [], timeoutMs = 600_000 }: Partial<Pick<RunRequest, 'changed' | 'timeoutMs'>> = {},
+): Promise<readonly RanTest[]> {
   const files = [...new Set(tests.map(([file]) => file))];
   const names = [...new Set(tests.map(([, name]) => escaped(name)))].join('|');
-  const output = await run(
-    copy,
-    [
-      ...['node_modules/vitest/vitest.mjs', 'run', ...files, '-t', names, ...flags],
-      ...['--reporter=json', `--outputFile=${report}`, '--no-cache'],
-      // Hardly any module differs from one run to the next.
-      ...['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(copy, 'modules')}`],
-    ],
-    { DATABASE_URL: server.url },
-  );
-  const text = await readFile(report, 'utf8').catch(() => undefined);
-  if (text === undefined) return { ran: [], output };
-  const { testResults } = JSON.parse(text) as VitestReport;
-  const ran = testResults.flatMap(({ name, assertionResults }) =>
-    assertionResults
-      .filter(({ status }) => status === 'passed' || status === 'failed')
-      .map(({ fullName, status, failureMessages }) => ({
-        file: name.slice(copy.length + 1).replaceAll('\\', '/'),
-        name: fullName,
-        failed: status === 'failed',
-        message: failureMessages[0] ?? '',
-      })),
-  );
-  return { ran, output };
+  lane.runner ??= await openRunner(lane);
+  const ran = await lane.runner.run({ files, names, changed, timeoutMs });
+  if (ran === undefined) lane.runner = undefined;
+  return ran ?? [];
+}
+
+/** A process that runs tests of a copy, and has what it needs for them ready. */
+interface Runner {
+  /** Undefined if the process has ended. */
+  run(request: RunRequest): Promise<readonly RanTest[] | undefined>;
+  close(): Promise<void>;
+}
+
+async function openRunner({ copy, server }: Pick<Lane, 'copy' | 'server'>): Promise<Runner> {
+  const child = fork(join(copy, 'build', 'proof', 'guards', 'test-runner.js'), {
+    cwd: copy,
+    env: { ...environment(), DATABASE_URL: server.url },
+    stdio: ['ignore', 'ignore', values.verbose ? 'inherit' : 'ignore', 'ipc'],
+  });
+  running.add(child);
+  const closed = once(child, 'exit').then(() => {
+    running.delete(child);
+    return undefined;
+  });
+  const answer = () => Promise.race([once(child, 'message').then(([message]) => message), closed]);
+  if ((await answer()) === undefined) throw new Error('the tests cannot be run');
+  return {
+    run: (request) => {
+      child.send(request);
+      return answer();
+    },
+    close: async () => {
+      if (child.connected) child.disconnect();
+      await closed;
+    },
+  };
+}
+
+async function closeRunner(lane: Lane): Promise<void> {
+  await lane.runner?.close();
+  lane.runner = undefined;
 }
 
 /** As `npm run build` does it, but for the documents: they are there. */
@@ -162,46 +160,59 @@ async function build(copy: string): Promise<void> {
   await run(copy, ['node_modules/rolldown/bin/cli.mjs', '--config']);
 }
 
-/** Two small files are sooner done in one process. Who misses a guard may wait in vain: half the usual patience. */
-const QUICKLY = ['--no-isolate', '--no-file-parallelism', '--testTimeout=30000'];
+/** Who misses a guard may wait in vain. */
+const SHORT_TIMEOUT_MS = 30_000;
 
 /** The tests that cannot be relied on: untouched they fail, or do not run. What they say of a guard that is gone proves nothing. */
 async function unsoundTests(lane: Lane, guards: readonly Guard[]): Promise<Set<string>> {
   if (guards.some(({ processes }) => processes)) await build(lane.copy);
   const tests = [CONTROL, ...guards.flatMap((guard) => guard.tests)];
-  const first = failuresOf(tests, (await runTests(lane, tests)).ran);
+  const first = failuresOf(tests, await runTests(lane, tests));
   const unsound = new Set<string>();
   // Some are patient, but not with hundreds of others at once: these are run again, by themselves.
   for (const [name, { test }] of first) {
-    const { ran, output } = await runTests(lane, [test]);
-    for (const { words } of interrupted ? [] : failuresOf([test], ran).values()) {
+    const again = failuresOf([test], await runTests(lane, [test]));
+    for (const { words } of interrupted ? [] : again.values()) {
       unsound.add(name);
-      say(`untouched: ${name} ${words}${values.verbose ? `\n${output}` : ''}`);
+      say(`untouched: ${name} ${words}`);
     }
   }
   return unsound;
 }
 
-async function triedWithout(
-  lane: Lane,
-  guard: Guard,
-): Promise<Verdict | { readonly kind: 'wrecked'; readonly message: string }> {
+type Tried = Verdict | { readonly kind: 'wrecked'; readonly message: string };
+
+async function triedWithout(lane: Lane, guard: Guard): Promise<Tried> {
   const { copy } = lane;
   const changed = withoutGuard(guard);
+  const files = [...changed.keys()];
+  // A runner has made its databases already.
+  const isOfDatabase = files.some((file) => !file.startsWith('src/'));
   try {
     for (const [file, text] of changed) await writeFile(join(copy, file), text);
     if (guard.processes) await build(copy);
-    const { ran, output } = await runTests(lane, [CONTROL, ...guard.tests], QUICKLY);
-    if (values.verbose) for (const { name, message } of ran) say(`  ${name}\n    ${message.slice(0, 1_500)}`);
-    // What cannot even do its ordinary work is not a gateway without a guard, but a wreck.
-    const [control] = ranAs(CONTROL, ran);
-    if (control === undefined || control.failed)
-      return { kind: 'wrecked', message: control?.message ?? output };
-    return verdictOn(guard, ran);
+    if (isOfDatabase) await closeRunner(lane);
+    const tried = await tryOnce(lane, guard, files);
+    if (tried.kind === 'caught' || isOfDatabase || interrupted) return tried;
+    await closeRunner(lane);
+    return await tryOnce(lane, guard, files);
   } finally {
-    for (const file of changed.keys()) await copyFile(join(PROJECT_ROOT, file), join(copy, file));
+    for (const file of files) await copyFile(join(PROJECT_ROOT, file), join(copy, file));
     if (guard.processes) await build(copy);
+    if (isOfDatabase) await closeRunner(lane);
+    lane.changed = files;
   }
+}
+
+async function tryOnce(lane: Lane, guard: Guard, files: readonly string[]): Promise<Tried> {
+  const changed = [...files, ...lane.changed];
+  const ran = await runTests(lane, [CONTROL, ...guard.tests], { changed, timeoutMs: SHORT_TIMEOUT_MS });
+  if (values.verbose) for (const { name, message } of ran) say(`  ${name}\n    ${message.slice(0, 1_500)}`);
+  // What cannot even do its ordinary work is not a gateway without a guard, but a wreck.
+  const [control] = ranAs(CONTROL, ran);
+  if (control === undefined || control.failed)
+    return { kind: 'wrecked', message: control?.message ?? 'no test was run' };
+  return verdictOn(guard, ran);
 }
 
 function inWords(verdict: Awaited<ReturnType<typeof triedWithout>>): string {
@@ -257,7 +268,9 @@ try {
   while (lanes.length < Math.min(values.lanes, left.length)) lanes.push(await openLane());
   await Promise.all(lanes.map((lane) => tryAll(lane, left)));
 } finally {
-  for (const { copy, server } of lanes) {
+  for (const lane of lanes) {
+    const { copy, server } = lane;
+    await closeRunner(lane);
     await server.stop();
     await rm(copy, { recursive: true, force: true });
   }
@@ -283,7 +296,7 @@ async function tryAll(lane: Lane, left: Guard[]): Promise<void> {
 
 async function openLane(): Promise<Lane> {
   const copy = await copyProject();
-  return { copy, server: await openServer(copy) };
+  return { copy, server: await openServer(copy), runner: undefined, changed: [] };
 }
 
 /** Returns where it is. Its libraries are those of the project. */
