@@ -236,7 +236,11 @@ export class Rounds {
   async #putBack(made: readonly Made[]): Promise<void> {
     const { superuser } = this.parts.installed;
     for (const { differences } of made.toReversed()) {
-      for (const difference of differences)
+      // A row without a primary key that was changed is another row now, and in the way of what it was.
+      const additionsFirst = differences.toSorted(
+        (one, other) => Number(!!one.before) - Number(!!other.before),
+      );
+      for (const difference of additionsFirst)
         await putBack(superuser, this.#table(difference.table), difference);
     }
     await superuser.query(NOTHING_LOST);

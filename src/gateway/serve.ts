@@ -246,10 +246,9 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
       credentialKey: key,
       anchorFiles: settings.journalAnchorFiles,
     }).catch(refuseWithoutRights);
-    if (sealed !== undefined) {
-      const { transactions, rows } = sealed;
+    const { transactions, rows } = sealed ?? { transactions: 0, rows: 0 };
+    if (transactions + rows > 0)
       log.info({ transactions, rows }, 'what was there is sealed, and the journal says so');
-    }
     await journalDeferredLostTime(database);
     if (settings.demo) await makeDemo(database, key, settings.dataDir);
     return !settings.demo || (await demoWorks(database, key, settings.dataDir));

@@ -19,7 +19,7 @@ export interface Verification {
   readonly entries: number;
   /** Entries that are in no block yet: the most recent ones, or those since the last gateway stopped. */
   readonly unchained: number;
-  /** The first problems only. */
+  /** The first problems of each kind only: many of one kind hide none of another. */
   readonly problems: readonly JournalProblem[];
   readonly problemCount: number;
 }
@@ -63,7 +63,8 @@ const THE_BEGINNING: Start = { blockBefore: 0, blocksFromId: 0, afterId: Number.
 const FOREIGN = 'inserted: Tollgate did not write it';
 const BLOCKS_PAGE = 50;
 const ENTRIES_PAGE = 2_000;
-const MOST_SHOWN = 100;
+const MOST_SHOWN_OF_A_KIND = 100;
+const NUMBERS = /\d+/g;
 
 export class JournalVerification {
   #blocks = 0;
@@ -71,6 +72,7 @@ export class JournalVerification {
   #unchained = 0;
   #problemCount = 0;
   readonly #problems: JournalProblem[] = [];
+  readonly #ofKind = new Map<string, number>();
   /** The highest ID in any block. */
   #lastChained = 0;
   /** Entries without a MAC that were in no block when they were checked. */
@@ -123,7 +125,11 @@ export class JournalVerification {
 
   #found(problem: JournalProblem): void {
     this.#problemCount += 1;
-    if (this.#problems.length < MOST_SHOWN) this.#problems.push(problem);
+    const kind = problem.problem.replace(NUMBERS, '');
+    const known = this.#ofKind.get(kind) ?? 0;
+    this.#ofKind.set(kind, known + 1);
+    // guard(journal: many problems of one kind hide none of another): known < MOST_SHOWN_OF_A_KIND ⇒ this.#problems.length < MOST_SHOWN_OF_A_KIND
+    if (known < MOST_SHOWN_OF_A_KIND) this.#problems.push(problem);
   }
 
   /** In the order of the chain: each block must bind the previous one. Returns the end of the chain. */

@@ -97,6 +97,22 @@ describe('an intruder who writes to the database', () => {
     expect(own.foreign).toEqual([6]);
   });
 
+  // catches(journal: many problems of one kind hide none of another)
+  test('inserts hundreds of one kind, and a copy of an entry → the copy is named all the same', async () => {
+    await own.filled(3);
+    const copying = (mark: string, times: number) =>
+      own.intruder.query(
+        `INSERT INTO journal (actor, action, detail, address, mark)
+         SELECT actor, action, detail, address, ${mark} FROM journal, generate_series(1, ${times}) WHERE id = 2`,
+      );
+    await copying('NULL', 150);
+    await copying('mark', 1);
+    const found = await verify();
+    expect(found.problemCount).toBe(151);
+    expect(found.problems).toHaveLength(101);
+    expect(found.problems).toContainEqual({ entry: 154, problem: 'inserted: a copy of another entry' });
+  });
+
   // catches(journal: an entry in no block is found)
   // catches(journal: an id that was never handed out does not carry the chain away)
   test('inserts one under a number that is free, or far ahead → found, and the chain goes on', async () => {

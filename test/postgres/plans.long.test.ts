@@ -37,6 +37,7 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
   MOVE_CUSTOMER_VERSIONS: '`restore` changes every customer, before a gateway runs',
   MOVE_TOKEN_VERSIONS: '`restore` changes every token, before a gateway runs',
   DEBITS_THAT_WAIT: '`restore` counts what waits for banks, before a gateway runs',
+  SERVING_UNSEALED: 'an upgrade looks once whether the earlier release has left anything unsealed',
   EXPORT_JOURNAL: '`journal export` reads from one end to the other',
   COPIED_ENTRIES: '`journal verify` reads everything',
   READ_JOURNAL: '`journal` reads backwards until it has found enough',
