@@ -1,52 +1,19 @@
 // What each operation costs through HTTP with everything on one machine, beside the ceilings. The machine is shared and noisy, so the
 // ratios count, taken in turns in one run. `--plot FILE` draws docs/benchmarks.svg.
 import { writeFile } from 'node:fs/promises';
-import type { Tollgate } from '../../client/src/index.js';
-import { cardAccount, paymentBody, targetedBody } from '../../testkit/bodies.js';
-import { type LoadOptions, load, PURCHASE } from '../../testkit/load.js';
+import { load, PURCHASE } from '../../testkit/load.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { median, say } from '../../testkit/report.js';
 import { startStandalone } from '../../testkit/standalone.js';
 import { type MeasuredLoad, measuredLoad, memoryMiB } from '../measuring/measured.js';
 import { bareFastify, batchedStatements, type PerSecond } from './ceilings.js';
+import { OPERATIONS, prepare } from './requests.js';
 
-const TARGETS = 2_000;
 const WIDTH = 800;
 const ROW = 30;
 const LEFT = 280;
 const RIGHT = 90;
 const TOP = 48;
-
-const OPERATIONS: readonly MeasuredRequest[] = [
-  { name: 'purchase', request: () => PURCHASE },
-  {
-    name: 'look-up',
-    request: ({ audits }) => ({ method: 'GET', paths: audits.map((audit) => `/v1/transactions/${audit}`) }),
-  },
-  {
-    name: 'search',
-    request: ({ correlationIds }) => ({
-      method: 'GET',
-      paths: correlationIds.map((id) => `/v1/transactions?merchant_id=1&correlation_id_lookup=${id}`),
-    }),
-  },
-  {
-    name: 'refund by audit',
-    // One cent each, of amounts that last.
-    request: ({ audits }) => ({
-      method: 'POST',
-      paths: audits.map((audit) => `/v1/transactions/${audit}/refund`),
-      body: JSON.stringify(targetedBody({ reference: 'bench', amount: 1 })),
-    }),
-  },
-  {
-    name: 'purchase by token',
-    request: ({ virtualPan }) => ({
-      ...PURCHASE,
-      body: JSON.stringify(paymentBody({ reference: 'bench', amount: 1995, pan: virtualPan })),
-    }),
-  },
-];
 
 const values = programOptions({
   seconds: 4,
@@ -156,34 +123,6 @@ function plotOf({ operations, ceilings }: BenchResults): string {
 ${rows.join('\n')}
 </svg>
   `;
-}
-
-/** What there is to look up, to search for, to refund and to pay with. */
-interface Targets {
-  readonly audits: readonly number[];
-  readonly correlationIds: readonly string[];
-  readonly virtualPan: string;
-}
-
-interface MeasuredRequest {
-  readonly name: string;
-  request(targets: Targets): Pick<LoadOptions, 'method' | 'paths' | 'body'>;
-}
-
-/** Transactions to look up, search for and refund, and a token to pay with. */
-async function prepare(client: Tollgate): Promise<Targets> {
-  const purchase = paymentBody({ reference: 'bench', amount: 999_999_999 });
-  const correlationIds = Array.from({ length: TARGETS }, (_, index) => `target-${index}`);
-  const audits: number[] = [];
-  for (let first = 0; first < TARGETS; first += 50) {
-    const some = correlationIds.slice(first, first + 50);
-    const made = await Promise.all(some.map((correlationId) => client.purchase(purchase, { correlationId })));
-    audits.push(...made.map(({ audit }) => audit));
-  }
-  const customer = await client.customers.create({ reference: 'bench', name: 'Bench' });
-  const card = { preferred_name: 'bench', active: true, account: cardAccount() };
-  const token = await client.tokens.create(customer.id, card);
-  return { audits, correlationIds, virtualPan: token.virtual_pan };
 }
 
 /** One line of figures for one operation. */
