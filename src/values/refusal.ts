@@ -51,6 +51,10 @@ export function named(acquirer: string): string {
 /** A sentence with details in braces, or a function that builds one. */
 const REFUSALS = {
   organisation_not_found: 'there is no organisation {organisation}',
+  fleet_unreadable: 'the fleet file {path} {reason}',
+  fleet_wrong: ({ path, problems }: { readonly path: string; readonly problems: readonly FieldProblem[] }) =>
+    `the fleet file ${path} is wrong: ${inWords({ problems })}`,
+  cell_not_found: 'the fleet has no cell {cell}; it has {names}',
   merchant_not_found: 'there is no merchant {merchant}',
   merchant_of_another_organisation: 'there is no merchant {merchant} in organisation {organisation}',
   no_merchants: ({ organisation }: { organisation?: number | undefined }) =>
@@ -123,7 +127,7 @@ const REFUSALS = {
   subject_not_found:
     'there is nothing called {subject}, and there never was; such names are merchant/17 and acquirer/visa',
   subject_not_sealable:
-    '{subject} cannot be sealed as it is: rights or approvals that were taken away would come back',
+    '{subject} cannot be sealed as it is: rights, approvals or an organisation that were taken away would come back',
   seal_broken: '{subject} is not as it was sealed ({misfit}): somebody has written to the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',
