@@ -163,6 +163,9 @@ CREATE TABLE gateway_user (
   seal bytea,
   -- The last day on which it called, for reviews of access. Not covered by the seal: processes write it while they serve.
   used_on date,
+  -- The key that its secrets are known by, if that is another installation's: of which one, which has brought it here. Covered by the seal.
+  secret_from text,
+  previous_secret_from text,
   -- guard(schema: a user of a merchant of another organisation): UNIQUE (organisation_id, username), ⏎ FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id) ⇒ UNIQUE (organisation_id, username), ⏎ FOREIGN KEY (merchant_id) REFERENCES merchant (id)
   UNIQUE (organisation_id, username),
   FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id),

@@ -23,12 +23,16 @@ CREATE TABLE journal (
   subject text,
   subject_version integer,
   seal bytea,
+  -- Of an entry that has come with an organisation from another cell: its installation, and the entry's ID there.
+  moved_from text,
   PRIMARY KEY (id),
   CONSTRAINT seal_is_whole CHECK (num_nonnulls(subject, subject_version, seal) IN (0, 3)),
   -- Nobody who verifies the journal looks below its first entry.
   CONSTRAINT id_was_handed_out CHECK (id > 0)
 );
 CREATE INDEX journal_of_seals ON journal (subject, subject_version DESC) INCLUDE (seal) WHERE subject IS NOT NULL;
+-- An entry moves once, however often a move is begun.
+CREATE UNIQUE INDEX journal_moved_once ON journal (moved_from) WHERE moved_from IS NOT NULL;
 CREATE INDEX journal_of_token ON journal (organisation_id, token_id) WHERE token_id IS NOT NULL;
 -- By these a payment with a token, and whoever opens a data key, ask the journal whether the token or the key is gone, or its seal was
 -- replaced.

@@ -77,6 +77,9 @@ BEGIN
   -- Whoever serves imports nothing. What an ID stood for is not forgotten: a token that was deleted would come back with the next import.
   REVOKE INSERT, UPDATE ON former_token_id FROM tollgate_application;
   GRANT UPDATE (recognition) ON former_token_id TO tollgate_application;
+  -- Only the owner moves organisations, and says what another installation has sent.
+  -- guard(roles: nobody else says which move is open): organisation_move, former_installation FROM tollgate_application, tollgate_operator ⇒ former_installation FROM tollgate_application, tollgate_operator
+  REVOKE INSERT, UPDATE, DELETE ON organisation_move, former_installation FROM tollgate_application, tollgate_operator;
 EXCEPTION WHEN insufficient_privilege OR undefined_object OR unique_violation OR duplicate_object THEN
   RAISE WARNING 'the roles tollgate_operator and tollgate_application could not be made: one login may do everything';
 END $$;
