@@ -78,8 +78,7 @@ export function bankDayOf(gateway: TestGateway): BankDay {
     },
     importReturns: async (text, atMs) => {
       const nowMs = atMs ?? (await gatewayTime(database));
-      const installation = await files.installation();
-      return importReturns(database, { installation, keys, nowMs, actor, path: await save(text), progress });
+      return importReturns(database, { keys, nowMs, actor, path: await save(text), progress });
     },
     tollgate: (...args) => runHere(args, { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: folder }),
     close: () => database.close(),

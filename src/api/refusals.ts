@@ -1,7 +1,7 @@
 // Turns whatever was thrown into a refused request, and that into a response. Nothing else does this.
 import type { Lookup } from '../payments/finding/lookup.js';
 import { correlationIdTaken } from '../payments/pipeline/create.js';
-import { DatabaseUnavailable } from '../postgres/database.js';
+import { DatabaseUnavailable, isOrganisationElsewhere } from '../postgres/database.js';
 import { BECS_CURRENCY, MOST_CENTS } from '../values/bank-account.js';
 import { Fault, type FaultCode, type Reason } from '../values/faults.js';
 import { KeyUnavailable } from '../vault/keys/key-provider.js';
@@ -87,7 +87,12 @@ export function refusalOf(error: unknown, creates: boolean): RefusedRequest | un
     return new RefusedRequest([problemOf(first, creates), ...problems], error.audit);
   }
   // Nothing was processed: errors after the acquirer may have been asked are caught earlier.
-  if (error instanceof DatabaseUnavailable || error instanceof KeyUnavailable)
+  // guard(moved: a process that slept while an organisation moved says that nothing was processed): || isOrganisationElsewhere(error) ⇒
+  if (
+    error instanceof DatabaseUnavailable ||
+    error instanceof KeyUnavailable ||
+    isOrganisationElsewhere(error)
+  )
     return refused('not_processed');
   return undefined;
 }

@@ -2,14 +2,15 @@ import { OUTCOME } from '../payments/outcome-seals.sql.js';
 import { APPROVE_CLEARED } from '../payments/status.sql.js';
 import { bytes, columns, integer } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
+import { isNotElsewhere } from '../postgres/elsewhere.sql.js';
 import type { Audit } from '../values/ids.js';
 
 /** Whether there is anything to do at all. Asked every second, of an index that is empty most of the time. */
 export const ANYTHING_DUE: Statement = {
   name: 'anything-due',
   text: `
-    SELECT EXISTS (SELECT FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000))
-      OR EXISTS (SELECT FROM directdebit_file WHERE taken_at IS NULL) AS due`,
+    SELECT EXISTS (SELECT FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000) AND ${isNotElsewhere('organisation_id')})
+      OR EXISTS (SELECT FROM directdebit_file WHERE taken_at IS NULL AND ${isNotElsewhere('organisation_id')}) AS due`,
 };
 
 /** Held for as long as the transaction; false where another process has it. */
@@ -23,7 +24,7 @@ export const DUE_FOR_A_FILE: Statement = {
   name: 'due-for-a-file',
   text: `
     SELECT merchant_id AS "merchantId", round(extract(epoch FROM min(next_at)) * 1000)::bigint AS "dueMs"
-    FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000) AND state = 'waiting' AND simulated
+    FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000) AND state = 'waiting' AND simulated AND ${isNotElsewhere('organisation_id')}
     GROUP BY organisation_id, merchant_id ORDER BY organisation_id, merchant_id LIMIT 100`,
 };
 
@@ -32,13 +33,15 @@ export const DUE_TO_RETURN: Statement = {
   name: 'due-to-return',
   text: `
     SELECT i.organisation_id AS "organisationId", i.audit, i.simulated_return AS code,
-      t.transaction_type AS "transactionType", ${OUTCOME} AS stored
+      t.transaction_type AS "transactionType", ${OUTCOME} AS stored,
+      sent_by(i.organisation_id, i.audit) AS "sentBy"
     FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
-    WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
+    WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL AND ${isNotElsewhere('i.organisation_id')}
     ORDER BY i.next_at, i.audit LIMIT $2`,
   spread: `
     SELECT i.organisation_id AS "organisationId", i.audit, i.simulated_return AS code,
-      t.transaction_type AS "transactionType", ${OUTCOME} AS stored
+      t.transaction_type AS "transactionType", ${OUTCOME} AS stored,
+      sent_by(i.organisation_id, i.audit) AS "sentBy"
     FROM directdebit_item i CROSS JOIN LATERAL transactions_at(ARRAY[i.organisation_id], ARRAY[i.audit]) t
     WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
     ORDER BY i.next_at, i.audit LIMIT $2`,
@@ -55,7 +58,7 @@ export const DUE_TO_CLEAR: Statement = {
     SELECT i.organisation_id AS "organisationId", i.audit FROM directdebit_item i
     JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
       AND f.number = i.file_number
-    WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL
+    WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL AND ${isNotElsewhere('i.organisation_id')}
       AND f.taken_at IS NOT NULL AND (f.written_at IS NOT NULL OR f.simulated)
     ORDER BY i.next_at, i.audit LIMIT $2 FOR UPDATE OF i SKIP LOCKED`,
 };

@@ -1,8 +1,10 @@
 // What happens to direct debits as time goes by: the simulated bank takes the day's items when the day closes and
 // returns some of them, and what nobody returns in time is cleared. Any number of processes may run it.
+
 import type { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { Clock } from '../clock/clock.js';
 import { sealedNext } from '../payments/outcome-seals.js';
+import type { AcquirerReference } from '../payments/transaction.js';
 import { CLEARED, type StoredOutcome } from '../payments/transaction.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
@@ -40,7 +42,7 @@ export interface ClearingParts {
   readonly keys: DataKeys;
   readonly clock: Clock;
   /** What a transaction is called towards an acquirer. */
-  readonly referenceOf: (organisationId: OrganisationId, audit: Audit) => string;
+  readonly referenceOf: AcquirerReference;
 }
 
 export class Clearing {
@@ -105,8 +107,8 @@ export class Clearing {
     const { database, bank, referenceOf } = this.parts;
     const { organisationId, processingDay } = file;
     const coming: { audit: Audit; code: number }[] = [];
-    for (const { audit, operation, amountCents, account } of items) {
-      const reference = referenceOf(organisationId, audit);
+    for (const { audit, sentBy, operation, amountCents, account } of items) {
+      const reference = referenceOf(organisationId, audit, sentBy);
       const code = await bank.take({ reference, operation, amountCents, account });
       if (code !== undefined) coming.push({ audit, code });
     }
@@ -121,9 +123,12 @@ export class Clearing {
   async #returnWhatIsDue(nowMs: number): Promise<void> {
     const { database, bank, referenceOf } = this.parts;
     for (;;) {
-      const { rows } = await database.query<Return>(DUE_TO_RETURN, [nowMs, BATCH]);
-      for (const { organisationId, audit } of rows) {
-        await bank.giveBack(referenceOf(organisationId, audit));
+      const { rows } = await database.query<Return & { readonly sentBy: string | null }>(DUE_TO_RETURN, [
+        nowMs,
+        BATCH,
+      ]);
+      for (const { organisationId, audit, sentBy } of rows) {
+        await bank.giveBack(referenceOf(organisationId, audit, sentBy));
       }
       const declined = await takeReturns(database, this.parts.keys, rows, { actor: SIMULATED_BANK, nowMs });
       const taken = new Set(declined.map(({ organisationId, audit }) => `${organisationId}/${audit}`));

@@ -100,10 +100,9 @@ export async function importDirectDebitReturns(
   { path, progress = () => {} }: ImportWish,
 ): Promise<ImportResult> {
   const nowMs = await gatewayTime(database);
-  return withJournalledKeys(database, actor, provider, async (keys) => {
-    const installation = await new DirectDebitFiles(database, keys).installation();
-    return importReturns(database, { installation, keys, nowMs, actor, path, progress });
-  });
+  return withJournalledKeys(database, actor, provider, (keys) =>
+    importReturns(database, { keys, nowMs, actor, path, progress }),
+  );
 }
 
 const MERCHANT = needed(ID, '--merchant <id>', 'the merchant', { names: 'merchants' });

@@ -20,7 +20,8 @@ export const SENT_BACK = columns<
 const ASKED_ITEMS = `
     SELECT asked.place::integer AS place, i.state, i.return_code AS "returnCode", t.status, t.transaction_type AS "transactionType",
       t.amount_cents AS "amountCents", t.bank_account AS "bankAccount", t.merchant_id AS "merchantId",
-      f.processing_day + coalesce(e.dispute_days, $2) >= $1::date AS "inTime", ${OUTCOME} AS stored
+      f.processing_day + coalesce(e.dispute_days, $2) >= $1::date AS "inTime", ${OUTCOME} AS stored,
+      coalesce(sent_by(i.organisation_id, i.audit), (SELECT installation FROM gateway)) AS installation
     FROM ${SENT_BACK.places}
     CROSS JOIN LATERAL (
       -- Each by its key, even where no statistics are there yet: by way of its file it would be looked for among all items of that.

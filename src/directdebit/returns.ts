@@ -62,6 +62,8 @@ interface FoundRow {
   readonly bankAccount: ShownBankAccount;
   readonly inTime: boolean;
   readonly stored: StoredOutcome;
+  /** That has lodged it. */
+  readonly installation: string;
 }
 
 /**
@@ -158,7 +160,8 @@ export async function matchReturns(
   const isChanged = new Set(changed.map(({ stored }) => stored));
   return lines.map(({ lodged, item }, index) => {
     const row = found.get(index + 1);
-    if (lodged === undefined || row === undefined) return 'unknown reference';
+    // An item of another installation, which may share the user ID with the bank, is none of ours.
+    if (lodged === undefined || lodged.installation !== row?.installation) return 'unknown reference';
     // guard(return: only if everything agrees): !agrees(row, item) || ⇒
     if (!agrees(row, item) || isChanged.has(row.stored)) return 'details differ';
     // guard(return: once): if (row.state === 'returned') ⏎ return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code'; ⇒

@@ -30,6 +30,12 @@ export const CURSOR_KEY: Statement = {
   text: `SELECT cursor_key AS key FROM event_sequencer`,
 };
 
+/** Of the cells in which an organisation ($1) has been before: their cursors go on to work. */
+export const FORMER_CURSOR_KEYS: Statement = {
+  name: 'former-cursor-keys',
+  text: `SELECT cursor_key AS key FROM former_installation WHERE organisation_id = $1 ORDER BY last_audit DESC`,
+};
+
 const COLUMNS = `
     SELECT position, type, round(extract(epoch FROM created_at) * 1000)::bigint AS "createdMs",
       organisation_id AS "organisationId", merchant_id AS "merchantId", subject, version, data FROM event_feed`;

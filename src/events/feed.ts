@@ -21,6 +21,7 @@ import {
   EVENTS_OF_MERCHANT_BETWEEN,
   FEED_ENDS,
   FORGET_EVENTS,
+  FORMER_CURSOR_KEYS,
   LAST_OF_MERCHANT_BETWEEN,
   POSITION_OF_EVENT,
 } from './events.sql.js';
@@ -167,8 +168,8 @@ function identified(row: EventRow): FeedEvent {
 /** Positions as clients get them: encrypted, so that clients cannot see how many events others have. */
 interface Cursors {
   encode(position: number): string;
-  /** Undefined for anything but a cursor of this installation. */
-  decode(cursor: string): number | undefined;
+  /** Undefined for anything but a cursor of this installation, or of a cell from which the organisation has come. */
+  decode(cursor: string, organisationId: OrganisationId): Promise<number | undefined>;
 }
 
 const ALGORITHM = 'aes-128-ecb';
@@ -179,21 +180,36 @@ const FILLING = Buffer.alloc(BYTES - 8);
 /** The key never changes, and is part of a dump. */
 export async function eventCursors(database: Queryable): Promise<Cursors> {
   const { rows } = await database.query<{ key: string }>(CURSOR_KEY);
-  const key = Buffer.from((rows[0]?.key ?? '').replaceAll('-', ''), 'hex');
+  const key = keyBytes(rows[0]?.key ?? '');
   return {
     encode(position) {
       const block = Buffer.alloc(BYTES);
       block.writeBigUInt64BE(BigInt(position));
       return createCipheriv(ALGORITHM, key, null).update(block).toString('base64url');
     },
-    decode(cursor) {
+    async decode(cursor, organisationId) {
       const sealed = Buffer.from(cursor, 'base64url');
       if (sealed.length !== BYTES) return undefined;
-      const block = createDecipheriv(ALGORITHM, key, null).setAutoPadding(false).update(sealed);
-      const position = Number(block.readBigUInt64BE());
-      return block.subarray(8).equals(FILLING) && Number.isSafeInteger(position) ? position : undefined;
+      const own = positionIn(sealed, key);
+      if (own !== undefined) return own;
+      const former = await database.query<{ key: string }>(FORMER_CURSOR_KEYS, [organisationId]);
+      for (const row of former.rows) {
+        const position = positionIn(sealed, keyBytes(row.key));
+        if (position !== undefined) return position;
+      }
+      return undefined;
     },
   };
+}
+
+function keyBytes(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
+}
+
+function positionIn(sealed: Buffer, key: Buffer): number | undefined {
+  const block = createDecipheriv(ALGORITHM, key, null).setAutoPadding(false).update(sealed);
+  const position = Number(block.readBigUInt64BE());
+  return block.subarray(8).equals(FILLING) && Number.isSafeInteger(position) ? position : undefined;
 }
 
 /** The ring has 64 days: these, today, tomorrow, and a few in which to empty a day before it is needed again. */

@@ -42,7 +42,9 @@ export function openCallers(
 
 /** For a serving process. */
 export async function openCredentialKey({ vital }: Databases, { provider }: Vault): Promise<CredentialKey> {
-  return new CredentialKey(await openInstallationKey(vital, provider, 'credentials'));
+  return new CredentialKey(await openInstallationKey(vital, provider, 'credentials'), (installation) =>
+    openInstallationKey(vital, provider, `credentials of ${installation}`),
+  );
 }
 
 /** The key of the journal, for a process that serves: the process signs its entries and takes turns at extending the chain. */
@@ -99,5 +101,7 @@ export async function signerIfAvailable(
 
 /** For operators' commands on users. Creates the key if there is none. */
 export async function credentialKey(database: Queryable, provider: KeyProvider): Promise<CredentialKey> {
-  return new CredentialKey(await makeInstallationKey(database, provider, 'credentials'));
+  return new CredentialKey(await makeInstallationKey(database, provider, 'credentials'), (installation) =>
+    openInstallationKey(database, provider, `credentials of ${installation}`),
+  );
 }

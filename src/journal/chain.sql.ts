@@ -7,7 +7,8 @@ import type { Statement } from '../postgres/database.js';
 // guard(journal: all that an entry says is bound): j.address ⇒ NULL
 export const DIGEST = `substr(sha256(convert_to(ROW(j.id, extract(epoch FROM j.at), j.organisation_id, j.merchant_id, j.actor,
       j.action, j.customer_id, j.token_id, j.audit, j.correlation_id, j.detail, j.address, encode(j.mark, 'hex'))::text
-      || CASE WHEN j.subject IS NULL THEN '' ELSE ROW(j.subject, j.subject_version, encode(j.seal, 'hex'))::text END,
+      || CASE WHEN j.subject IS NULL THEN '' ELSE ROW(j.subject, j.subject_version, encode(j.seal, 'hex'))::text END
+      || CASE WHEN j.moved_from IS NULL THEN '' ELSE ROW(j.moved_from)::text END,
       'UTF8')), 1, 16)`;
 
 /** An ID that the sequence never gave out is not ours. If blocks included it, they would skip all IDs before it. */

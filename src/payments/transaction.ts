@@ -294,9 +294,13 @@ export const REVERSED: Outcome = { status: 'error', gatewayStatusCode: GATEWAY_S
 
 /**
  * The transaction's reference towards its acquirer. Unique across installations, and derived, so it is never stored and never
- * lost.
+ * lost. `sentBy`: the installation that sent it, if that was another cell (`sent_by` in the database).
  */
-export type AcquirerReference = (organisationId: OrganisationId, audit: Audit) => string;
+export type AcquirerReference = (
+  organisationId: OrganisationId,
+  audit: Audit,
+  sentBy?: string | null,
+) => string;
 
 /** The audit of the transaction with this reference. */
 export function auditOf(reference: string): Audit {
@@ -305,7 +309,8 @@ export function auditOf(reference: string): Audit {
 
 /** The installation is that of the database where the process is registered. */
 export function acquirerReferences(registry: { readonly installation: string }): AcquirerReference {
-  return (organisationId, audit) => `${registry.installation}-${organisationId}-${audit}`;
+  // guard(moved: what another cell has sent keeps the name that it was sent under): sentBy ?? ⇒
+  return (organisationId, audit, sentBy) => `${sentBy ?? registry.installation}-${organisationId}-${audit}`;
 }
 
 type Attested = Pick<

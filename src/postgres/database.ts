@@ -65,6 +65,11 @@ export function isCheckViolation(error: unknown, constraint: string): boolean {
   return code === '23514' && constraint === violated;
 }
 
+/** The organisation has moved to another cell, or is on its way: nothing is written of it here. */
+export function isOrganisationElsewhere(error: unknown): error is Error {
+  return isCheckViolation(error, 'organisation_is_elsewhere');
+}
+
 export function isDeadlock(error: unknown): boolean {
   return (error as { code?: string }).code === '40P01';
 }

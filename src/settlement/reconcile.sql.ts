@@ -23,7 +23,7 @@ export const FIND_LISTED: Statement = {
   text: `
     SELECT listed.place::integer AS place, t.merchant_id AS "merchantId", t.status, t.acquirer,
       t.settlement_date::text AS "settlementDate", e.transaction_type AS "transactionType", abs(e.amount_cents) AS "amountCents",
-      e.currency
+      e.currency, sent_by(t.organisation_id, t.audit) AS "sentBy"
     FROM ${LISTED.places}
     JOIN transaction t ON t.organisation_id = listed.organisation_id AND t.audit = listed.audit
     LEFT JOIN settlement_entry e ON e.settlement_date = $1::date AND e.organisation_id = t.organisation_id
@@ -39,7 +39,8 @@ export const SETTLED_OVER_ACQUIRER: Statement = {
   name: '',
   text: `
     SELECT e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", e.audit, e.transaction_type AS "transactionType",
-      abs(e.amount_cents) AS "amountCents", e.currency, t.prepared, other.audit AS counterpart
+      abs(e.amount_cents) AS "amountCents", e.currency, t.prepared, other.audit AS counterpart,
+      sent_by(e.organisation_id, e.audit) AS "sentBy"
     FROM (
       SELECT * FROM settlement_entry
       WHERE settlement_date = $1::date AND acquirer = $2
@@ -61,5 +62,8 @@ export const SETTLED_AT_ALL: Statement = {
 
 export const CLOSED_DAY: Statement = {
   name: '',
-  text: `SELECT closed_day >= $1::date AS closed, installation FROM gateway`,
+  text: `
+    SELECT closed_day >= $1::date AS closed, installation,
+      ARRAY(SELECT DISTINCT f.installation FROM former_installation f) AS former
+    FROM gateway`,
 };

@@ -47,6 +47,8 @@ interface FoundRow {
   readonly transactionType: string | null;
   readonly amountCents: number;
   readonly currency: string;
+  /** The installation that sent it, if that was another cell. */
+  readonly sentBy: string | null;
 }
 
 interface SettledRow {
@@ -58,6 +60,7 @@ interface SettledRow {
   readonly currency: string;
   readonly prepared: Prepared;
   readonly counterpart: Audit | null;
+  readonly sentBy: string | null;
 }
 
 /** A line that is about a transaction of ours. */
@@ -66,6 +69,8 @@ interface OwnLine {
   readonly organisationId: OrganisationId;
   readonly audit: Audit;
   readonly isReturn: boolean;
+  /** The installation that the line names, if it names one. */
+  readonly installation?: string;
 }
 
 const PAGE = 2_000;
@@ -73,11 +78,12 @@ const PAGE = 2_000;
 const MOST_FOREIGN = 1_000_000;
 
 export async function reconcile(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {
-  const { rows } = await database.query<{ closed: boolean; installation: string }>(CLOSED_DAY, [wish.date]);
-  const { closed, installation } = rows[0] as { closed: boolean; installation: string };
+  type Row = { readonly closed: boolean; readonly installation: string; readonly former: readonly string[] };
+  const { rows } = await database.query<Row>(CLOSED_DAY, [wish.date]);
+  const { closed, installation, former } = rows[0] as Row;
   // guard(reconciliation: under the name of no acquirer nothing is kept): await checkAcquirer(database, wish); ⇒
   await checkAcquirer(database, wish);
-  const work = new Work(database, wish, installation);
+  const work = new Work(database, wish, installation, new Set([installation, ...former]));
   await work.readReferences();
   await work.readFile();
   await work.readEntries();
@@ -112,6 +118,8 @@ class Work {
     private readonly database: Queryable,
     private readonly wish: ReconcileWish,
     private readonly installation: string,
+    /** This one, and those that have sent what came with an organisation from another cell. */
+    private readonly installations: ReadonlySet<string>,
   ) {}
 
   /** The links that are part of the program list what is ours under our own reference: nothing has to be known before. */
@@ -159,7 +167,7 @@ class Work {
         this.#similar.push(line);
         continue;
       }
-      const key = listed ?? transactionOf(line.reference, this.installation);
+      const key = listed ?? transactionOf(line.reference, this.installations);
       if (!this.#isNew(line, key, isReturn)) this.#wrong.add({ line: line.line, reason: 'listed before' });
       else if (key === undefined) this.#missingHere.add(line);
       else own.push({ line, ...key, isReturn });
@@ -200,9 +208,12 @@ class Work {
       ...LISTED.encode(own),
     ]);
     const found = new Map(rows.map((row) => [row.place, row]));
-    for (const [index, { line, organisationId, audit }] of own.entries()) {
+    for (const [index, { line, organisationId, audit, installation }] of own.entries()) {
       const row = found.get(index + 1);
-      if (row === undefined) this.#missingHere.add(line);
+      // guard(moved: an acquirer's line is about what the installation that it names has sent): installation !== (row.sentBy ?? this.installation) ⇒ false
+      const isForeign =
+        row !== undefined && installation !== undefined && installation !== (row.sentBy ?? this.installation);
+      if (row === undefined || isForeign) this.#missingHere.add(line);
       else if (agrees(row, line)) this.#matched += 1;
       else {
         this.#about.add({ organisationId, merchantId: row.merchantId, audit });
@@ -265,8 +276,10 @@ class Work {
     amountCents,
     currency,
     prepared,
+    sentBy,
   }: SettledRow): MissingThere {
-    const reference = listedReference(prepared) ?? `${this.installation}-${organisationId}-${audit}`;
+    const reference =
+      listedReference(prepared) ?? `${sentBy ?? this.installation}-${organisationId}-${audit}`;
     return { organisationId, merchant: merchantId, audit, reference, transactionType, amountCents, currency };
   }
 

@@ -50,15 +50,16 @@ export function acquirerLine({ number: line, text }: TextLine): AcquirerLine | W
   return { line, reference, transactionType, amountCents: Number(amount), currency };
 }
 
-/** The transaction that an acquirer knows by this reference; undefined where it cannot be one of ours. */
+/** The transaction that an acquirer knows by this reference, and who sent it; undefined where it cannot be one of ours. */
 export function transactionOf(
   reference: string,
-  installation: string,
-): { organisationId: OrganisationId; audit: Audit } | undefined {
+  installations: ReadonlySet<string>,
+): { organisationId: OrganisationId; audit: Audit; installation: string } | undefined {
   const [, sent, organisation, audit] = /^(.+)-([1-9][0-9]{0,9})-([1-9][0-9]{0,9})$/.exec(reference) ?? [];
   const numbers = [Number(organisation), Number(audit)] as const;
-  if (sent !== installation || numbers.some((number) => number > 2_147_483_647)) return undefined;
-  return { organisationId: numbers[0] as OrganisationId, audit: numbers[1] as Audit };
+  if (sent === undefined || !installations.has(sent) || numbers.some((number) => number > 2_147_483_647))
+    return undefined;
+  return { organisationId: numbers[0] as OrganisationId, audit: numbers[1] as Audit, installation: sent };
 }
 
 /** What settles here and is not in the file. */

@@ -42,7 +42,7 @@ export const ENTRIES_OF_DAY: Statement = {
   text: `
     SELECT e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", e.audit, e.target_audit AS "targetAudit",
       e.acquirer, e.payment_method AS "paymentMethod", e.card_type AS "cardType", e.transaction_type AS "transactionType",
-      e.currency, e.amount_cents AS "amountCents", t.reference, e.mode
+      e.currency, e.amount_cents AS "amountCents", t.reference, e.mode, sent_by(e.organisation_id, e.audit) AS "sentBy"
     FROM (
       SELECT s.*, m.mode FROM settlement_entry s
       JOIN merchant m ON m.organisation_id = s.organisation_id AND m.id = s.merchant_id

@@ -120,6 +120,8 @@ export interface SettlementEntry {
   readonly amountCents: number;
   /** The merchant's own. */
   readonly reference: string;
+  /** The installation that sent it, if that was another cell. */
+  readonly sentBy: string | null;
 }
 
 export interface EntryFilter {

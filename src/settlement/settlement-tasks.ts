@@ -84,7 +84,7 @@ async function writeCsv(
     await append(CSV_HEADER);
     for await (const entries of settlementEntries(connection, filter)) {
       const lines = entries.map((entry) =>
-        entryLine(filter.date, entry, referenceOf(entry.organisationId, entry.audit)),
+        entryLine(filter.date, entry, referenceOf(entry.organisationId, entry.audit, entry.sentBy)),
       );
       await append(lines.join(''));
     }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventCursors } from '../../src/events/feed.js';
 import { Database } from '../../src/postgres/database.js';
+import type { OrganisationId } from '../../src/values/ids.js';
 import type { Json } from '../../testkit/client.js';
 import { everyEvent, nextOf } from '../../testkit/event-feed.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -245,7 +246,8 @@ test('cursor older than the kept events → 422; without a cursor the feed begin
   const ownDatabase = new Database(own.databaseUrl, { maxConnections: 1 });
   const cursors = await eventCursors(ownDatabase);
   await ownDatabase.close();
-  const cursor = cursors.decode(new URLSearchParams(first.split('?')[1]).get('after') ?? '') as number;
+  const after = new URLSearchParams(first.split('?')[1]).get('after') ?? '';
+  const cursor = (await cursors.decode(after, 1 as OrganisationId)) as number;
   const old = `/events?limit=1&after=${cursors.encode(cursor - 400_000_000_000)}`;
   expect((await own.api.get(old)).body.results).toHaveLength(1);
   await own.sql('SELECT forget_events(30)');

@@ -1,5 +1,6 @@
 import { columns, integer, optionalText, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
 import type { LateAnswer } from './wire/outstanding.js';
 
 const BEGUN = `stan, response_code AS "responseCode", authorisation_code AS "authorisationCode"`;
@@ -86,7 +87,7 @@ export const TAKE_REVERSALS_AGAIN: Statement = {
     UPDATE acquirer_reversal r SET again_attempts = r.again_attempts + 1, again_at = now() + $2 * interval '1 millisecond'
     FROM (
       SELECT organisation_id, acquirer, reference FROM acquirer_reversal
-      WHERE again_at <= now() ORDER BY again_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
+      WHERE again_at <= now() AND ${isNotElsewhere('organisation_id')} ORDER BY again_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
     WHERE r.organisation_id = due.organisation_id AND r.acquirer = due.acquirer AND r.reference = due.reference
     RETURNING r.organisation_id AS "organisationId", r.acquirer, r.reference, r.again_attempts AS attempt`,
 };
@@ -103,5 +104,5 @@ export const FORGET_REVERSALS: Statement = {
   name: '',
   text: `
     DELETE FROM acquirer_reversal
-    WHERE acknowledged_at < now() - CASE WHEN unseen THEN interval '90 days' ELSE interval '7 days' END`,
+    WHERE acknowledged_at < now() - CASE WHEN unseen THEN interval '90 days' ELSE interval '7 days' END AND ${isNotElsewhere('organisation_id')}`,
 };

@@ -167,7 +167,7 @@ export const EVENT_OPERATIONS = [
       const { limit = PAGE_LIMIT, wait = 0 } = query;
       const database = eventConnections.of(organisationId);
       const cursors = await eventCursors(database);
-      const after = query.after === undefined ? 0 : cursors.decode(query.after);
+      const after = query.after === undefined ? 0 : await cursors.decode(query.after, organisationId);
       if (after === undefined) throw refused('field_format', ['query', 'after']);
       const feed = new EventFeed(database);
       const shown = { organisationId, merchantId, kinds: shownSubjects(caller.permissions) };

@@ -1,6 +1,7 @@
 import { newestSeal } from '../../journal/seals.js';
 import { SETTLE_LODGED } from '../../payments/status.sql.js';
 import type { Statement } from '../../postgres/database.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
 import { SEALED_ITEM, WITH_ACCOUNTS } from './item-seals.sql.js';
 
 /** Whether the transaction t collects money: what `directDebitMode` says, for statements that add up. */
@@ -148,7 +149,8 @@ export const FILE_IS_WRITTEN: Statement = {
 
 export const UNTAKEN_FILE: Statement = {
   name: 'untaken-file',
-  text: `SELECT ${FILE} FROM directdebit_file WHERE taken_at IS NULL ORDER BY organisation_id, merchant_id, number LIMIT 1`,
+  text: `SELECT ${FILE} FROM directdebit_file WHERE taken_at IS NULL AND ${isNotElsewhere('organisation_id')}
+    ORDER BY organisation_id, merchant_id, number LIMIT 1`,
 };
 
 export const FILE_IS_TAKEN: Statement = {
@@ -162,7 +164,7 @@ export const FILE_IS_TAKEN: Statement = {
 export const ITEMS_OF_FILE: Statement = {
   name: 'items-of-file',
   text: `
-    SELECT i.line, ${SEALED_ITEM}
+    SELECT i.line, sent_by(i.organisation_id, i.audit) AS "sentBy", ${SEALED_ITEM}
     FROM directdebit_item i ${WITH_ACCOUNTS}
     WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.file_number = $3 AND i.line > $4
     ORDER BY i.line LIMIT $5`,

@@ -48,11 +48,14 @@ export interface DirectDebitFile extends FileTotals {
 /** An item of a file, with what it takes to find it again. */
 export interface LodgedFileItem extends FileItem {
   readonly audit: Audit;
+  /** The installation that took it in, if that was another cell. */
+  readonly sentBy: string | null;
   readonly operation: 'purchase' | 'refund' | 'standalone_refund';
 }
 
 interface ItemRow extends SealedItem {
   readonly line: number;
+  readonly sentBy: string | null;
 }
 
 export interface Making {
@@ -207,9 +210,10 @@ export class DirectDebitFiles {
   async #opened(file: DirectDebitFile, row: ItemRow): Promise<LodgedFileItem> {
     const { organisationId } = file;
     const account = await this.#seals.open(file, row);
-    const installation = await this.installation();
+    const installation = row.sentBy ?? (await this.installation());
     return {
       audit: row.audit,
+      sentBy: row.sentBy,
       operation: row.transactionType,
       account,
       mode: directDebitMode(row.transactionType),

@@ -27,7 +27,6 @@ import {
 import { parseLodgementReference } from './lodgement-reference.js';
 
 export interface ImportOptions {
-  readonly installation: string;
   /** Check and seal outcomes. */
   readonly keys: DataKeys;
   readonly nowMs: number;
@@ -154,7 +153,7 @@ async function take(database: Database, file: FileHandle, options: ImportOptions
 async function* batches(file: FileHandle, options: ImportOptions): AsyncGenerator<Line[]> {
   let batch: Line[] = [];
   for await (const { line, item } of returnedItems(file, options)) {
-    batch.push({ line, item, lodged: lodgedHere(item, options.installation) });
+    batch.push({ line, item, lodged: parseLodgementReference(item.lodgementReference) });
     if (batch.length < BATCH) continue;
     yield batch;
     batch = [];
@@ -190,10 +189,4 @@ async function* returnedItems(
     }
   }
   if (!closed) refuse('returns_cut_short', { path });
-}
-
-/** An item of another installation, which may share the user ID with the bank, is none of ours. */
-function lodgedHere({ lodgementReference }: ReturnedItem, installation: string): Matched['lodged'] {
-  const lodged = parseLodgementReference(lodgementReference);
-  return lodged?.installation === installation ? lodged : undefined;
 }

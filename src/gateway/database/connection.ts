@@ -8,7 +8,13 @@ import {
   openEmbeddedPostgres,
 } from '../../embedded-postgres/server.js';
 import { checkServerOfCluster } from '../../installation/distribution.js';
-import { Database, DatabaseUnavailable, isForbidden, isUndefined } from '../../postgres/database.js';
+import {
+  Database,
+  DatabaseUnavailable,
+  isForbidden,
+  isOrganisationElsewhere,
+  isUndefined,
+} from '../../postgres/database.js';
 import { unsafeServers } from '../../postgres/database-url.js';
 import { MigrationError, schemaIsCurrent } from '../../postgres/schema.js';
 import { UnfitServer } from '../../postgres/session.js';
@@ -206,6 +212,7 @@ export function reasonOf(error: unknown): string {
 export function lineForOperator(error: unknown): string | undefined {
   if (FOR_OPERATORS.some((kind) => error instanceof kind)) return (error as Error).message;
   if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
+  if (isOrganisationElsewhere(error)) return `${error.message}: see \`tollgate organisation list\``;
   if (isForbidden(error))
     return `the login to the database lacks a right (${error.message}); see "Roles in the database" in docs/operations.md`;
   return undefined;

@@ -9,6 +9,7 @@ export const USERNAMES = columns<string>('asked', { username: text((username) =>
 
 /** What it takes to be a user `u`. Times as numbers that know infinity: whatever was written there, the statement does not fail. */
 const REQUIRED = `u.secret_tag AS "secretTag", u.previous_secret_tag AS "previousSecretTag",
+      u.secret_from AS "secretFrom", u.previous_secret_from AS "previousSecretFrom",
       round(extract(epoch FROM u.previous_until) * 1000)::float8 AS "previousUntilMs",
       round(extract(epoch FROM u.expires_at) * 1000)::float8 AS "expiresMs", u.client_certificates AS "clientCertificates"`;
 

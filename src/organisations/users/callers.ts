@@ -162,13 +162,13 @@ export class Callers {
     // An unknown user, a wrong secret and a wrong certificate cost one read and the same comparisons: the time of the answer
     // does not tell them apart.
     const required = await this.#attempts.submit({ organisationId: NO_ORGANISATION, username });
-    const until = metUntil(this.key, required ?? NOBODY, said);
+    const until = await metUntil(this.key, required ?? NOBODY, said);
     if (required?.secretTag === null) this.reports.onBrokenSeal(username, 'not sealed');
     if (required === undefined || until === undefined) return undefined;
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       // The first may have been under way before the secret was changed.
       const user = await this.#load(username);
-      const untilMs = user && metUntil(this.key, user.required, said);
+      const untilMs = user && (await metUntil(this.key, user.required, said));
       if (user === undefined || untilMs === undefined) continue;
       const { caller, required } = user;
       forgetOldest(this.#proven);
@@ -326,6 +326,8 @@ type Required = Pick<
   | 'secretTag'
   | 'previousSecretTag'
   | 'previousUntilMs'
+  | 'secretFrom'
+  | 'previousSecretFrom'
   | 'expiresMs'
   | 'clientCertificates'
 >;
@@ -348,21 +350,26 @@ const NOBODY: Required = {
   secretTag: null,
   previousSecretTag: null,
   previousUntilMs: null,
+  secretFrom: null,
+  previousSecretFrom: null,
   expiresMs: null,
   clientCertificates: [],
 };
 
 /** Until when what was said is right, if it is now. Everything is always looked at. */
-function metUntil(
+async function metUntil(
   key: CredentialKey,
   required: Required,
   { secret, certificate }: LogIn,
-): number | undefined {
+): Promise<number | undefined> {
   const nowMs = Date.now();
   const { clientCertificates, previousUntilMs, expiresMs } = required;
-  const tag = key.tagOf(required, secret);
+  const { secretFrom, previousSecretFrom } = required;
+  const tag = (await key.of(secretFrom)).tagOf(required, secret);
+  const previous =
+    previousSecretFrom === secretFrom ? tag : (await key.of(previousSecretFrom)).tagOf(required, secret);
   const isCurrent = sameBytes(tag, required.secretTag ?? NO_TAG);
-  const isPrevious = sameBytes(tag, required.previousSecretTag ?? NO_TAG);
+  const isPrevious = sameBytes(previous, required.previousSecretTag ?? NO_TAG);
   const isCertified = isAdmitted(certificate, clientCertificates, nowMs);
   // guard(client certificates: a user that is bound to one must show it): !isCertified ⇒ (!isCertified && certificate !== undefined)
   if (!isCertified || !(isCurrent || isPrevious)) return undefined;
@@ -378,13 +385,15 @@ function metUntil(
 
 function requiredOf(user: SealedUser): Required {
   const { organisationId, username, secretTag, previousSecretTag, previousUntilMs, expiresMs } = user;
-  const { clientCertificates } = user;
+  const { clientCertificates, secretFrom, previousSecretFrom } = user;
   return {
     organisationId,
     username,
     secretTag,
     previousSecretTag,
     previousUntilMs,
+    secretFrom,
+    previousSecretFrom,
     expiresMs,
     clientCertificates,
   };
@@ -396,6 +405,8 @@ function isSame(one: Required, other: Required): boolean {
     isSameTag(one.secretTag, other.secretTag) &&
     isSameTag(one.previousSecretTag, other.previousSecretTag) &&
     one.previousUntilMs === other.previousUntilMs &&
+    one.secretFrom === other.secretFrom &&
+    one.previousSecretFrom === other.previousSecretFrom &&
     one.expiresMs === other.expiresMs &&
     // guard(client certificates: a user that is bound later is asked at once): ours.length === theirs.length && ⇒
     ours.length === theirs.length &&

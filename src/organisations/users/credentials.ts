@@ -25,6 +25,9 @@ export interface SealedUser {
   /** Of the secret before this one, and up to when it works, too. */
   readonly previousSecretTag: Buffer | null;
   readonly previousUntilMs: number | null;
+  /** The installation under whose key the secrets are tagged, if they were made in another cell. */
+  readonly secretFrom: string | null;
+  readonly previousSecretFrom: string | null;
 }
 
 /** For the journal: an earlier row of a user is as it was sealed, but its seal is not the last. */
@@ -47,7 +50,27 @@ function digestOf(secret: string): string {
 }
 
 export class CredentialKey {
-  constructor(private readonly key: Buffer) {}
+  readonly #others = new Map<string, Promise<CredentialKey>>();
+
+  constructor(
+    private readonly key: Buffer,
+    /** Opens the key of another installation, from whose cell users have come. */
+    private readonly open?: (installation: string) => Promise<Buffer>,
+  ) {}
+
+  /** The key under which that installation has tagged secrets; this one for none. */
+  async of(installation: string | null): Promise<CredentialKey> {
+    if (installation === null) return this;
+    let other = this.#others.get(installation);
+    if (other === undefined) {
+      if (this.open === undefined)
+        throw new Error(`the key of installation ${installation} cannot be opened here`);
+      other = this.open(installation).then((key) => new CredentialKey(key));
+      this.#others.set(installation, other);
+      other.catch(() => this.#others.delete(installation));
+    }
+    return other;
+  }
 
   tagOf({ username, organisationId }: SecretOwner, secret: string): Buffer {
     // guard(credentials: a secret is bound to the name of its user): username, ⇒ username.length > 0,
@@ -75,6 +98,7 @@ export class CredentialKey {
       // guard(callers: sealed with the secret before, and its end): hex(user.previousSecretTag), ⏎ user.previousUntilMs, ⇒
       hex(user.previousSecretTag),
       user.previousUntilMs,
+      ...sendersOf(user),
     ]);
   }
 
@@ -100,6 +124,11 @@ export class CredentialKey {
   macOf(parts: readonly unknown[]): Buffer {
     return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest();
   }
+}
+
+/** Nothing for users whose secrets were made here: their seals are as they were before there were cells. */
+function sendersOf({ secretFrom, previousSecretFrom }: SealedUser): (string | null)[] {
+  return secretFrom === null && previousSecretFrom === null ? [] : [secretFrom, previousSecretFrom];
 }
 
 /** In a time that does not tell where they differ. */

@@ -15,7 +15,8 @@ export const STORE_USER: Statement = {
   text: `
     UPDATE gateway_user SET permissions = $2, from_addresses = $3, expires_at = to_timestamp($4::float8 / 1000),
       client_certificates = $5, secret_tag = $6, previous_secret_tag = $7, previous_until = to_timestamp($8::float8 / 1000),
-      version = $9, seal = $10, revoked_at = CASE WHEN $11 THEN coalesce(revoked_at, now()) END
+      version = $9, seal = $10, revoked_at = CASE WHEN $11 THEN coalesce(revoked_at, now()) END,
+      secret_from = $12, previous_secret_from = $13
     WHERE username = $1`,
 };
 

@@ -90,7 +90,8 @@ export async function isSecretOf(
   const { rows } = await database.query<UserRow>(FIND_USER_BY_NAME, [username]);
   const [row] = rows;
   if (row === undefined || row.revoked || row.secretTag === null) return false;
-  return (await isAsSealedLast(database, key, row)) && sameBytes(key.tagOf(row, secret), row.secretTag);
+  if (!(await isAsSealedLast(database, key, row))) return false;
+  return sameBytes((await key.of(row.secretFrom)).tagOf(row, secret), row.secretTag);
 }
 
 /** Idempotent. */
@@ -161,7 +162,9 @@ export async function rotateSecret(
       if (row.revoked) refuse('user_revoked', { username });
       return {
         secretTag: key.tagOf(row, password),
+        secretFrom: null,
         previousSecretTag: previousUntilMs === null ? null : row.secretTag,
+        previousSecretFrom: previousUntilMs === null ? null : row.secretFrom,
         previousUntilMs,
       };
     },
@@ -199,8 +202,15 @@ export function revokeUser(
   return changeUser(database, operator, key, username, {
     action: 'user.revoked',
     evenBroken: true,
-    // guard(users: revoking takes the secrets away): ) => ({ revoked: true, secretTag: null ⇒ _, { secretTag }) => ({ revoked: false, secretTag
-    work: async () => ({ revoked: true, secretTag: null, previousSecretTag: null, previousUntilMs: null }),
+    // guard(users: revoking takes the secrets away): ) => ({ ⏎ revoked: true, ⏎ secretTag: null, ⇒ _, { secretTag }) => ({ revoked: false, secretTag,
+    work: async () => ({
+      revoked: true,
+      secretTag: null,
+      secretFrom: null,
+      previousSecretTag: null,
+      previousSecretFrom: null,
+      previousUntilMs: null,
+    }),
   });
 }
 
@@ -284,6 +294,8 @@ function changeUser(
       user.version,
       seal,
       user.revoked,
+      user.secretFrom,
+      user.previousSecretFrom,
     ]);
     await journalUser(connection, operator, action, { ...user, seal }, detail, merchant);
     return viewOf(user, true);

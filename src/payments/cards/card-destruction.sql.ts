@@ -1,4 +1,5 @@
 import type { Statement } from '../../postgres/database.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
 import { A_WHILE } from './card-ends.sql.js';
 import { HAS_CARD } from './card-life.sql.js';
 
@@ -13,7 +14,7 @@ const DATABASE_MS = `(extract(epoch FROM gateway_now()) * 1000)::bigint AS "nowM
 /** Whether any merchant is due. Usually none is, and then this is the only query. */
 export const LOOK_FOR_CARD_REVIEW: Statement = {
   name: 'look-for-card-review',
-  text: `SELECT EXISTS (SELECT FROM card_review WHERE next_at <= (SELECT gateway_now())) AS due, ${DATABASE_MS}`,
+  text: `SELECT EXISTS (SELECT FROM card_review WHERE next_at <= (SELECT gateway_now()) AND ${isNotElsewhere('organisation_id')}) AS due, ${DATABASE_MS}`,
 };
 
 /** One process at a time, so that the others' payments are not slowed. The time is read again: this may be another server. */
@@ -29,13 +30,14 @@ export const ADD_CARD_REVIEWS: Statement = {
     INSERT INTO card_review (organisation_id, merchant_id)
     SELECT organisation_id, id FROM merchant m
     WHERE NOT EXISTS (SELECT 1 FROM card_review r WHERE r.organisation_id = m.organisation_id AND r.merchant_id = m.id)
+      AND ${isNotElsewhere('m.organisation_id')}
     ON CONFLICT DO NOTHING`,
 };
 
 /** A review this far ahead was scheduled by a clock that has since been set back. */
 export const MEND_CARD_REVIEWS: Statement = {
   name: 'mend-card-reviews',
-  text: `UPDATE card_review SET next_at = gateway_now() WHERE next_at > (SELECT gateway_now() + interval '1 hour')`,
+  text: `UPDATE card_review SET next_at = gateway_now() WHERE next_at > (SELECT gateway_now() + interval '1 hour') AND ${isNotElsewhere('organisation_id')}`,
 };
 
 /** Merchants take turns, so a merchant with many cards does not delay the others. */
@@ -44,7 +46,7 @@ export const NEXT_CARD_REVIEW: Statement = {
   // guard(card destruction: merchants in turns): next_at LIMIT ⇒ organisation_id, merchant_id LIMIT
   text: `
     SELECT organisation_id AS "organisationId", merchant_id AS "merchantId" FROM card_review
-    WHERE next_at <= (SELECT gateway_now()) ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    WHERE next_at <= (SELECT gateway_now()) AND ${isNotElsewhere('organisation_id')} ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
 /** The transactions of `page` whose cards must be judged. */

@@ -1,5 +1,6 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
 import type { Statement } from '../../postgres/database.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
 import { OUTCOME } from '../outcome-seals.sql.js';
 import { LEFT_BEHIND, LEFT_BEHIND_BY_ONE } from '../status.sql.js';
 
@@ -11,12 +12,17 @@ const TAKE = `
       SELECT organisation_id, audit FROM transaction
       WHERE`;
 
+const DUE = ` status = 'unknown' AND resolve_at <= now()`;
+
 // guard(taking: locks what it takes): FOR UPDATE SKIP LOCKED ⇒
-const DUE = ` status = 'unknown' AND resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
+const TAKEN_NOW = ` ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
     WHERE`;
 
 const UNDECIDED = ` t.organisation_id = due.organisation_id AND t.audit = due.audit AND t.status = 'unknown'
     RETURNING`;
+
+/** The installations that sent it, and its target. */
+const SENDERS = `sent_by(t.organisation_id, t.audit) AS "sentBy", sent_by(t.organisation_id, t.target_audit) AS "targetSentBy"`;
 
 const TAKEN = `t.organisation_id AS "organisationId", t.audit, t.merchant_id AS "merchantId",
       t.target_audit AS "targetAudit", t.amount_cents AS "amountCents", t.currency, t.acquirer,
@@ -29,14 +35,18 @@ const TAKEN = `t.organisation_id AS "organisationId", t.audit, t.merchant_id AS 
 /** The transaction ($1, $2) that must be reversed again, whatever its status. */
 export const REVERSED_BEFORE: Statement = {
   name: 'reversed-before',
-  text: `SELECT ${TAKEN} FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
+  text: `SELECT ${TAKEN}, ${SENDERS} FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
+  spread: `SELECT ${TAKEN} FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
 };
 
 /**
  * Takes due transactions for the given lease. Each taking is a new attempt, and only the newest attempt may decide: a slow
  * resolver, or one believed dead, can no longer change anything.
  */
-export const TAKE_DUE: Statement = { name: 'take-due', text: `${TAKE}${DUE}${UNDECIDED} ${TAKEN}` };
+export const TAKE_DUE: Statement = {
+  name: 'take-due',
+  text: `${TAKE}${DUE} AND ${isNotElsewhere('organisation_id')}${TAKEN_NOW}${UNDECIDED} ${TAKEN}, ${SENDERS}`,
+};
 
 /** For distributed transactions: organisations that may have some in doubt. Only their servers are queried. */
 export const ORGANISATIONS_IN_DOUBT: Statement = {
@@ -48,7 +58,7 @@ export const ORGANISATIONS_IN_DOUBT: Statement = {
 export const TAKE_DUE_OF: Statement = {
   name: 'take-due-of',
   text: `
-    WITH t AS (${TAKE} organisation_id = $3 AND${DUE} t.organisation_id = $3 AND${UNDECIDED} t.*)
+    WITH t AS (${TAKE} organisation_id = $3 AND${DUE}${TAKEN_NOW} t.organisation_id = $3 AND${UNDECIDED} t.*)
     SELECT ${TAKEN} FROM t`,
 };
 

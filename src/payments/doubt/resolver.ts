@@ -78,6 +78,8 @@ interface Doubt
   readonly operation: MoneyOperation;
   readonly attempt: number;
   readonly reversing: boolean;
+  readonly sentBy?: string | null;
+  readonly targetSentBy?: string | null;
 }
 
 type DueRow = Omit<Doubt, 'targetAudit' | 'completableUntilMs'> & {

@@ -1,4 +1,5 @@
 import type { Statement } from '../../postgres/database.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
 
 /** A starting process may follow one that left transactions unattended. */
 export const ASK_FOR_A_SWEEP: Statement = {
@@ -11,7 +12,7 @@ export const BEGIN_SWEEP: Statement = {
   text: `
     WITH begun AS (UPDATE gateway SET sweep_at = now() + interval '1 day' WHERE sweep_at <= now() RETURNING only_row)
     INSERT INTO sweep (organisation_id, up_to)
-    SELECT o.id, (o.next_audit - 1)::integer FROM begun, organisation o WHERE o.next_audit > 1
+    SELECT o.id, (o.next_audit - 1)::integer FROM begun, organisation o WHERE o.next_audit > 1 AND ${isNotElsewhere('o.id')}
     ON CONFLICT (organisation_id) DO UPDATE SET up_to = excluded.up_to`,
 };
 

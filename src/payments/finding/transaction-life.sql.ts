@@ -9,7 +9,8 @@ export const TRANSACTION_AND_TERMS: Statement = {
       t.customer, t.installation, round(extract(epoch FROM t.resolve_at) * 1000)::bigint AS "resolveMs",
       t.archived_at IS NOT NULL AS archived
     FROM (
-      SELECT one.*, m.mode, m.name AS merchant_name, m.card_days, g.installation,
+      SELECT one.*, m.mode, m.name AS merchant_name, m.card_days,
+        coalesce(sent_by(one.organisation_id, one.audit), g.installation) AS installation,
         (SELECT customer_id FROM token WHERE token.organisation_id = one.organisation_id AND token.id = one.token_id) AS customer
       FROM transaction one JOIN merchant m ON m.id = one.merchant_id CROSS JOIN gateway g
       WHERE one.organisation_id = $1 AND one.audit = $2) t`,

@@ -287,7 +287,11 @@ type OnTarget = Completion | Refund | Void;
 export type Ordered = Pick<
   Intent,
   'organisationId' | 'audit' | 'merchantId' | 'amountCents' | 'currency' | 'createdMs' | 'acquirer'
->;
+> & {
+  /** The installations that sent it, and its target, if those were other cells. */
+  readonly sentBy?: string | null;
+  readonly targetSentBy?: string | null;
+};
 
 interface SealedCard extends PaymentSeal {
   readonly merchantId: MerchantId;
@@ -330,17 +334,17 @@ export class Orders {
   }
 
   onTarget(operation: OnTarget['operation'], ordered: Ordered, targetAudit: Audit): OnTarget {
-    const { organisationId, merchantId, amountCents, currency, acquirer } = ordered;
+    const { organisationId, merchantId, amountCents, currency, acquirer, sentBy, targetSentBy } = ordered;
     return {
       operation,
-      reference: this.parts.referenceOf(organisationId, ordered.audit),
+      reference: this.parts.referenceOf(organisationId, ordered.audit, sentBy),
       organisationId,
       merchantId,
       amountCents,
       currency,
       atMs: ordered.createdMs,
       target: {
-        reference: this.parts.referenceOf(organisationId, targetAudit),
+        reference: this.parts.referenceOf(organisationId, targetAudit, targetSentBy),
         read: () => this.#target(organisationId, targetAudit),
       },
       openCard: () => this.#openCard(organisationId, targetAudit, acquirer),
@@ -367,7 +371,7 @@ export class Orders {
       default:
         return {
           operation,
-          reference: this.parts.referenceOf(organisationId, audit),
+          reference: this.parts.referenceOf(organisationId, audit, ordered.sentBy),
           organisationId,
           merchantId,
           amountCents,

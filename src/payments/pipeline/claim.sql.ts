@@ -269,7 +269,8 @@ const INSERT_ALLOWED = `inserted AS (
     )`;
 
 // guard(refund: its amount is reserved while it is in doubt): + inserted.amount_cents ⇒
-const RESERVE_ON_TARGETS = `reserved AS (
+/** `sender`: the installation that sent the target, if that was another cell. No organisation moves where Citus spreads them. */
+const reserveOnTargets = (sender = 'NULL::text') => `reserved AS (
       UPDATE transaction t SET
       refunded_cents = CASE WHEN inserted.transaction_type = 'refund' THEN t.refunded_cents + inserted.amount_cents ELSE t.refunded_cents END,
       completed_cents = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.amount_cents ELSE t.completed_cents END,
@@ -282,10 +283,10 @@ const RESERVE_ON_TARGETS = `reserved AS (
         ${OUTCOME} AS target
     )
     SELECT organisation_id AS "organisationId", audit, amount_cents AS "amountCents", currency, acquirer, card_mask AS "cardMask",
-      card_type AS "cardType", bank_account AS "bankAccount", target,`;
+      card_type AS "cardType", bank_account AS "bankAccount", target, ${sender} AS "targetSentBy",`;
 
 /** What was asked of the same target before, for the process to hold against the target. */
-const WITH_OPERATIONS = `${RESERVE_ON_TARGETS}
+const WITH_OPERATIONS = `${reserveOnTargets('sent_by(organisation_id, target_audit)')}
       (SELECT ${OUTCOMES} FROM transaction t
         WHERE t.organisation_id = reserved.organisation_id AND t.merchant_id = reserved.merchant_id
           AND t.target_audit = reserved.target_audit) AS operations
@@ -296,7 +297,7 @@ const OPERATIONS_ELSEWHERE = `operations AS MATERIALIZED (
       SELECT t.target_audit, ${OUTCOME} AS stored FROM transaction t
       WHERE t.organisation_id = ($3::integer[])[1] AND t.merchant_id = ANY ($5::integer[]) AND t.target_audit = ANY ($6::integer[])
     )`;
-const WITH_OPERATIONS_ELSEWHERE = `${RESERVE_ON_TARGETS}
+const WITH_OPERATIONS_ELSEWHERE = `${reserveOnTargets()}
       (SELECT coalesce(json_agg(stored), '[]'::json) FROM operations
         WHERE operations.target_audit = reserved.target_audit) AS operations
     FROM reserved`;

@@ -34,10 +34,14 @@ type FromTarget = Pick<Intent, 'organisationId' | 'audit' | 'amountCents' | 'cur
   readonly bankAccount: ShownBankAccount | null;
   readonly target: StoredOutcome;
   readonly operations: readonly StoredOutcome[];
+  /** The installation that sent the target, if that was another cell. */
+  readonly targetSentBy: string | null;
 };
 
 /** The intent of an operation on an earlier transaction, with what was asked of that one before. */
-export type TargetedIntent = TargetedClaim & Intent & Pick<FromTarget, 'target' | 'operations'>;
+export type TargetedIntent = TargetedClaim &
+  Intent &
+  Pick<FromTarget, 'target' | 'operations' | 'targetSentBy'>;
 
 export interface BatchOptions {
   readonly maxBatch: number;

@@ -5,7 +5,12 @@ import type { Answer } from '../../acquirers/contract.js';
 import type { Clock } from '../../clock/clock.js';
 import { openSignerOf } from '../../journal/entry-signer.js';
 import { Batcher } from '../../postgres/batches.js';
-import { type Database, DatabaseUnavailable, type Statement } from '../../postgres/database.js';
+import {
+  type Database,
+  DatabaseUnavailable,
+  isOrganisationElsewhere,
+  type Statement,
+} from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
 import type { Histogram } from '../../values/histogram.js';
 import { settlementCalendar } from '../../values/time.js';
@@ -257,6 +262,11 @@ export class Finisher {
     try {
       return (await this.#store(intent, ending)) ? 'as answered' : 'perhaps';
     } catch (error) {
+      // The organisation has moved meanwhile, with this transaction in doubt: the resolver of its new cell finds out.
+      if (isOrganisationElsewhere(error)) {
+        this.parts.leases.release(intent.organisationId, intent.audit);
+        return 'later';
+      }
       // If storing fails for any reason but a lost database, the resolver takes over.
       const away = error instanceof DatabaseUnavailable;
       // guard(an answer that could not be stored: kept until it can): this.#keep(this.#untilStored(intent, away ? ending : IN_DOUBT) ⇒ Promise.resolve(
@@ -285,10 +295,7 @@ export class Finisher {
   async #untilStored(intent: Undecided, ending: Ending): Promise<void> {
     for await (const _ of this.#pauses()) {
       // A failure means that the database is still lost.
-      const stored = await this.#store(intent, ending).then(
-        () => true,
-        () => false,
-      );
+      const stored = await this.#store(intent, ending).then(() => true, isOrganisationElsewhere);
       if (stored) return;
     }
   }
@@ -298,7 +305,9 @@ export class Finisher {
     const beganMs = performance.now();
     let firstHeardMs = Number.POSITIVE_INFINITY;
     for await (const _ of this.#pauses()) {
-      const recorded = await this.parts.records.recordStored(intent, outcome).catch(() => undefined);
+      const recorded = await this.parts.records
+        .recordStored(intent, outcome)
+        .catch((error: unknown) => (isOrganisationElsewhere(error) ? false : undefined));
       // Finding no row needs no commit. While the standby is away, the claim may be waiting for it, unseen. Only after a commit
       // of ours has gone through would the claim have, too.
       if (recorded !== undefined && this.parts.process.heartbeatMs > beganMs)

@@ -16,7 +16,13 @@ import type { WrappedRows } from './wrapped-rows.js';
  * For the seals of users and operators, for the journal, for outcomes and requests on earlier transactions, and to recognise imported
  * cards.
  */
-export type InstallationKeyName = 'credentials' | 'journal' | 'attestation' | 'recognition';
+export type InstallationKeyName =
+  | 'credentials'
+  | 'journal'
+  | 'attestation'
+  | 'recognition'
+  // Of another installation, for the secrets of users that have come with their organisation from its cell.
+  | `credentials of ${string}`;
 
 const contextOf = (name: string) => `tollgate/installation-key/${name}`;
 
@@ -56,6 +62,17 @@ export async function makeInstallationKey(
       await journal(database, { actor: 'gateway:start', action: 'keys.made', detail: name });
   }
   return openInstallationKey(database, provider, name);
+}
+
+/** Keeps a key of another installation. Its rotation is like that of the own ones. */
+export async function keepInstallationKey(
+  database: Queryable,
+  provider: KeyProvider,
+  name: InstallationKeyName,
+  key: Buffer,
+): Promise<void> {
+  const { keyId, wrapped } = await provider.wrap(key, contextOf(name));
+  await database.query(ADD_INSTALLATION_KEY, [name, keyId, wrapped]);
 }
 
 async function find(database: Queryable, name: InstallationKeyName): Promise<WrappedKey | undefined> {

@@ -1,4 +1,5 @@
 import type { Statement } from '../../postgres/database.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
 
 /** Why the newest data key `k` of a merchant is due, if it is: after $1 days, or $2 seals. */
 // guard(renewal of keys: of those that have sealed too much): 2 THEN ⇒ 2 * 1000 THEN
@@ -20,6 +21,6 @@ export const KEYS_TO_RENEW: Statement = {
         EXISTS (SELECT FROM data_key older WHERE older.organisation_id = k.organisation_id
           AND older.merchant_id = k.merchant_id AND older.version < k.version AND older.emptied_at IS NULL)
           AND k.created_at < now() - interval '10 minutes' AS unfinished
-      FROM data_key k ORDER BY k.organisation_id, k.merchant_id, k.version DESC) newest
+      FROM data_key k WHERE ${isNotElsewhere('k.organisation_id')} ORDER BY k.organisation_id, k.merchant_id, k.version DESC) newest
     WHERE unfinished OR due IS NOT NULL`,
 };

@@ -1,5 +1,6 @@
 import { bigint, columns, float, integer, optionalText, smallint, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
 import { INTO_ATTEMPTS } from '../attempts.sql.js';
 import { NEWEST_OF_ENDPOINT } from '../endpoints.sql.js';
 import type { DeliveryKey, EndpointKey, Postponed } from './delivery.js';
@@ -18,11 +19,11 @@ export const LOOK: Statement = {
       WHERE slot = ANY ($2::smallint[]) AND position > $1 GROUP BY organisation_id, merchant_id
     )
     SELECT organisation_id AS "organisationId", id FROM webhook_endpoint
-    WHERE disabled_at IS NULL AND wake_at <= now()
+    WHERE disabled_at IS NULL AND wake_at <= now() AND ${isNotElsewhere('organisation_id')}
     UNION
     SELECT e.organisation_id, e.id
     FROM news JOIN webhook_endpoint e ON e.organisation_id = news.organisation_id AND e.merchant_id = news.merchant_id
-    WHERE e.position < news.newest AND e.disabled_at IS NULL AND (e.leased_until IS NULL OR e.leased_until < now())
+    WHERE e.position < news.newest AND ${isNotElsewhere('e.organisation_id')} AND e.disabled_at IS NULL AND (e.leased_until IS NULL OR e.leased_until < now())
       AND (e.paused_until IS NULL OR e.paused_until <= now())`,
 };
 
@@ -33,7 +34,7 @@ export const LOOK_THOROUGHLY: Statement = {
     SELECT e.organisation_id AS "organisationId", e.id FROM webhook_endpoint e
     CROSS JOIN LATERAL (SELECT FROM event_feed f WHERE f.organisation_id = e.organisation_id AND f.merchant_id = e.merchant_id
       AND f.position > e.position LIMIT 1) news
-    WHERE e.disabled_at IS NULL AND (e.leased_until IS NULL OR e.leased_until < now())
+    WHERE e.disabled_at IS NULL AND ${isNotElsewhere('e.organisation_id')} AND (e.leased_until IS NULL OR e.leased_until < now())
       AND (e.paused_until IS NULL OR e.paused_until <= now())`,
 };
 
@@ -241,11 +242,11 @@ export const MEND_ENDPOINTS: Statement = {
   name: 'mend-webhook-endpoints',
   text: `
     UPDATE webhook_endpoint SET wake_at = now(), paused_until = NULL, leased_until = NULL, probe_at = NULL
-    WHERE disabled_at IS NULL AND (greatest(leased_until, probe_at) > now() + interval '10 minutes'
+    WHERE ${isNotElsewhere('organisation_id')} AND disabled_at IS NULL AND (greatest(leased_until, probe_at) > now() + interval '10 minutes'
       OR greatest(wake_at, paused_until) > now() + $1 * interval '1 millisecond')`,
 };
 
 export const MEND_DELIVERIES: Statement = {
   name: 'mend-webhook-deliveries',
-  text: `UPDATE webhook_delivery SET next_at = now() WHERE next_at > now() + $1 * interval '1 millisecond'`,
+  text: `UPDATE webhook_delivery SET next_at = now() WHERE next_at > now() + $1 * interval '1 millisecond' AND ${isNotElsewhere('organisation_id')}`,
 };
