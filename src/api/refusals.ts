@@ -87,13 +87,10 @@ export function refusalOf(error: unknown, creates: boolean): RefusedRequest | un
     return new RefusedRequest([problemOf(first, creates), ...problems], error.audit);
   }
   // Nothing was processed: errors after the acquirer may have been asked are caught earlier.
-  // guard(moved: a process that slept while an organisation moved says that nothing was processed): || isOrganisationElsewhere(error) ⇒
-  if (
-    error instanceof DatabaseUnavailable ||
-    error instanceof KeyUnavailable ||
-    isOrganisationElsewhere(error)
-  )
+  if (error instanceof DatabaseUnavailable || error instanceof KeyUnavailable)
     return refused('not_processed');
+  // guard(moved: a process that slept while an organisation moved says that nothing was processed): isOrganisationElsewhere(error) ⇒ false
+  if (isOrganisationElsewhere(error)) return refused('not_processed');
   return undefined;
 }
 

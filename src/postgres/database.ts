@@ -67,7 +67,7 @@ export function isCheckViolation(error: unknown, constraint: string): boolean {
 
 /** The organisation has moved to another cell, or is on its way: nothing is written of it here. */
 export function isOrganisationElsewhere(error: unknown): error is Error {
-  return isCheckViolation(error, 'organisation_is_elsewhere');
+  return error instanceof pg.DatabaseError && isCheckViolation(error, 'organisation_is_elsewhere');
 }
 
 export function isDeadlock(error: unknown): boolean {
