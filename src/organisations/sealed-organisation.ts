@@ -76,6 +76,15 @@ export async function lockOrganisation(
   return found;
 }
 
+/** Refuses for an organisation that moves or has moved, or whose row is not as it was sealed. */
+export async function needOrganisationHere(database: Queryable, organisation: number): Promise<void> {
+  const found = await findSealedOrganisation(database, organisation);
+  if (found === undefined) refuse('organisation_not_found', { organisation });
+  await checkSeal(database, rowOfOrganisation(found));
+  const { residence } = found;
+  if (residence !== 'here') refuse('organisation_not_here', { organisation, residence });
+}
+
 /** Journals a change, and seals the organisation as it is now. */
 export async function journalOrganisation(
   connection: Queryable,

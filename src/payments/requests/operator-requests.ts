@@ -11,7 +11,7 @@ import { Acquaintance } from '../../operators/second-person/independence.js';
 import { needsApproval, readRules } from '../../operators/second-person/rules.js';
 import { ALONE_MS, WAITING_MS } from '../../operators/second-person/task-requests.js';
 import { databaseTime } from '../../operators/sessions.js';
-import { type Abode, homeAsSealed } from '../../organisations/sealed-organisation.js';
+import { type Abode, homeAsSealed, needOrganisationHere } from '../../organisations/sealed-organisation.js';
 import { type Caller, type MerchantRow, merchantAsSealed } from '../../organisations/users/callers.js';
 import { FIND_MERCHANT } from '../../organisations/users/callers.sql.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
@@ -255,6 +255,7 @@ async function allowedCents(
   { operation, amountCents }: OperatorsWish,
 ): Promise<number> {
   const { audit, merchantId } = target;
+  await needOrganisationHere(database, target.organisationId);
   const { merchants } = await callerOf(database, operator, target);
   const merchant = merchants.get(merchantId) ?? refuse('merchant_not_found', { merchant: merchantId });
   if (merchant.suspended) refuse('merchant_suspended', { merchant: merchantId });
