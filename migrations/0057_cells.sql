@@ -5,6 +5,8 @@ ALTER TABLE gateway
   ADD cell text NOT NULL DEFAULT 'one' CONSTRAINT cell_named CHECK (cell ~ '^[a-z][a-z0-9-]{0,30}$'),
   ADD cell_number integer NOT NULL DEFAULT 1 CONSTRAINT cell_numbered CHECK (cell_number BETWEEN 1 AND 2000);
 
+ALTER TABLE process ADD release text;
+
 ALTER TABLE organisation
   ADD host_name text CONSTRAINT host_name_once UNIQUE CONSTRAINT host_name_of_dns CHECK (length(host_name) <= 253
     AND host_name ~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z]([a-z0-9-]{0,61}[a-z0-9])?$'),

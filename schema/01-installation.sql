@@ -108,5 +108,7 @@ CREATE TABLE process (
   links json NOT NULL DEFAULT '[]',
   -- So long after its last heartbeat a process may be presumed dead. It goes by the same time itself, and stops claiming and sending
   -- before: whoever looks after the dead uses the timeout of each, not its own.
-  timeout_ms integer NOT NULL DEFAULT 5000 CHECK (timeout_ms > 0)
+  timeout_ms integer NOT NULL DEFAULT 5000 CHECK (timeout_ms > 0),
+  -- The release of Tollgate that it runs.
+  release text
 );

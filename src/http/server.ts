@@ -169,6 +169,7 @@ function addOperation(
 ): void {
   const { searchFence, lookup } = services;
   const permission = bitOf(operation.permission);
+  const writes = operation.method !== 'GET';
   app.route({
     method: operation.method,
     url: patternOf(operation.route),
@@ -185,8 +186,8 @@ function addOperation(
         request.context = authenticated(request.context, caller, address, inFlight, gone);
         done();
       };
-      const known = knownCaller(services, request);
-      if (known === undefined) logIn(services, request, inFlight).then(admit, done);
+      const known = knownCaller(services, request, writes);
+      if (known === undefined) logIn(services, request, inFlight, writes).then(admit, done);
       else admit(known);
     },
     handler: async (request, reply) => {
@@ -224,8 +225,9 @@ async function logIn(
   services: RouteServices,
   request: FastifyRequest,
   inFlight: InFlightRequest | undefined,
+  writes: boolean,
 ): Promise<Caller> {
-  const caller = await provenCaller(services, request);
+  const caller = await provenCaller(services, request, writes);
   if (caller !== undefined) return caller;
   if (inFlight !== undefined) services.searchFence.leave(inFlight);
   throw await refusedLogIn(services, request);

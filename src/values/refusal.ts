@@ -51,6 +51,16 @@ export function named(acquirer: string): string {
 /** A sentence with details in braces, or a function that builds one. */
 const REFUSALS = {
   organisation_not_found: 'there is no organisation {organisation}',
+  organisation_not_here: 'organisation {organisation} moves, or has moved, to another cell ({residence})',
+  host_name_not_allowed:
+    'a host name takes labels of letters, digits and hyphens with dots between, such as acme.pay.example, and no card number',
+  host_name_taken: 'another organisation has this host name',
+  cell_name_not_allowed:
+    'the name of a cell takes 1 to 31 lower-case letters, digits and hyphens, and begins with a letter',
+  cell_has_organisations: 'this cell has organisations already, and keeps the number {number}',
+  cell_is_moving: 'an organisation moves into this cell or out of it: its name is kept until that is done',
+  cell_past_its_range:
+    'this installation has given out more IDs than cell {number} may: it cannot be one of several cells',
   fleet_unreadable: 'the fleet file {path} {reason}',
   fleet_wrong: ({ path, problems }: { readonly path: string; readonly problems: readonly FieldProblem[] }) =>
     `the fleet file ${path} is wrong: ${inWords({ problems })}`,

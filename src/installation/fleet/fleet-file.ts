@@ -20,7 +20,7 @@ export interface Fleet {
   readonly cells: readonly Cell[];
 }
 
-const CELL_NAME = /^[a-z][a-z0-9-]{0,30}$/;
+export const CELL_NAME = /^[a-z][a-z0-9-]{0,30}$/;
 const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):([0-9]{1,5})$/;
 
 type Check = (value: unknown) => boolean;
