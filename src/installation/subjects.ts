@@ -85,6 +85,18 @@ async function* directions(
     yield { ...journalledUser(row), newest: row.newest, isRight: key.isSealed(row, row.seal) };
 }
 
+/** What of an organisation is sealed, without users: their seals are of the installation. For one that moves to another cell. */
+export async function* sealedRowsOf(
+  database: Queryable,
+  merchants: readonly number[],
+): AsyncGenerator<ReadRow> {
+  for (const merchant of merchants) {
+    yield* rowsOfMerchants(database, merchant);
+    for (const endpoint of await readEndpoints(database, merchant)) yield rowOfEndpoint(endpoint);
+    yield* sealedFiles(database, merchant);
+  }
+}
+
 /** Everything that is to be sealed, or what of it is a merchant's. */
 async function* sealedRows(
   database: Queryable,

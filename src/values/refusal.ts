@@ -61,6 +61,40 @@ const REFUSALS = {
   cell_is_moving: 'an organisation moves into this cell or out of it: its name is kept until that is done',
   cell_past_its_range:
     'this installation has given out more IDs than cell {number} may: it cannot be one of several cells',
+  organisation_cannot_move: ({
+    organisation,
+    obstacles,
+  }: {
+    organisation: number;
+    obstacles: readonly string[];
+  }) => `organisation ${organisation} cannot move: ${obstacles.join('; ')}`,
+  organisation_moves_elsewhere: 'its move to cell {cell} is not ended: go on with that one, or take it back',
+  organisation_does_not_move: 'organisation {organisation} has no move that this could be about',
+  organisation_has_moved:
+    'organisation {organisation} pays in cell {cell} by now: it comes back by a move in the other direction',
+  organisation_still_pays:
+    '{underWay} payments of organisation {organisation} were not decided in time, so it pays on here; run the same again',
+  organisation_cannot_be_fenced:
+    'others write to the tables of organisation {organisation} without a pause; run the same again',
+  organisation_events_wait:
+    'events of organisation {organisation} get no position: a transaction of the database stays open; see `tollgate event status`, and run the same again',
+  organisation_row_broken:
+    '{what} of organisation {organisation} is not as it was sealed: find out who has changed it; it goes along as it is, and stays broken, with --even-broken {what}',
+  organisation_differs: ({
+    organisation,
+    differences,
+  }: {
+    organisation: number;
+    differences: readonly { table: string; source: string; destination: string }[];
+  }) =>
+    `organisation ${organisation} is not opened, because the copy differs: ${differences.map(({ table, source, destination }) => `${table} (${source} there, ${destination} here)`).join('; ')}`,
+  move_needs_fleet: 'a move needs the file of the fleet: set TOLLGATE_FLEET_FILE',
+  cell_is_not_this_one:
+    'this command runs on cell {cell}, and the fleet has no cell of that name; see `tollgate cell show`',
+  cell_is_another: 'the settings of cell {cell} in the fleet lead to cell {found}',
+  cell_without_settings:
+    'the fleet file names no settings for cell {cell}: its database is not reached from here',
+  organisation_is_there: 'organisation {organisation} is in cell {cell} already',
   fleet_unreadable: 'the fleet file {path} {reason}',
   fleet_wrong: ({ path, problems }: { readonly path: string; readonly problems: readonly FieldProblem[] }) =>
     `the fleet file ${path} is wrong: ${inWords({ problems })}`,

@@ -1,0 +1,667 @@
+// An organisation moves to another cell. Each step is a durable commit that can be run again: a command that was killed goes on where it
+// stopped. One row decides which cell pays: the move at the destination is opened, or taken back, and never both.
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SEQUENCE_EVENTS } from '../../events/events.sql.js';
+import { MOST_DAYS_KEPT } from '../../events/feed.js';
+import { DayFigures } from '../../figures/day-figures.js';
+import type { EntrySigner } from '../../journal/entry-signer.js';
+import type { JournalAction } from '../../journal/journal.js';
+import { journalMerchant } from '../../organisations/sealed-merchant.js';
+import { journalOrganisation, lockOrganisation } from '../../organisations/sealed-organisation.js';
+import { type Database, isDeadlock, isLockTimeout, type Queryable } from '../../postgres/database.js';
+import type { Progress } from '../../tasks/task.js';
+import type { OrganisationId } from '../../values/ids.js';
+import { refuse } from '../../values/refusal.js';
+import type { DataKeys } from '../../vault/keys/keys.js';
+import { type Compared, type Copied, Copying, passingFence } from './copying.js';
+import {
+  brokenAtSource,
+  copyDataKeys,
+  movedUsers,
+  removeDestroyedKeys,
+  type SealingCell,
+  sealWhatCame,
+  subjectsHere,
+} from './directions.js';
+import { copyHistory } from './history.js';
+import {
+  ARRIVE,
+  BEGIN_MOVE,
+  dropFence,
+  FENCE,
+  FIGURE_KEYS,
+  FORMER_INSTALLATIONS,
+  figuresOf,
+  LOCK_POSITIONS,
+  LONGEST_DEADLINE,
+  MERCHANTS,
+  MOVE_BY_ID,
+  MOVE_OF,
+  NOBODY_IS_ELSEWHERE,
+  OPEN_REQUESTS,
+  POSITIONS,
+  PUT_FORMER_INSTALLATION,
+  PUT_MERCHANTS,
+  putFigures,
+  RAISE_POSITIONS,
+  RAISE_STANS,
+  REMEMBER_COPIED,
+  REMOVE_FORMER_INSTALLATIONS,
+  SET_COUNTERS,
+  SET_MOVE_STATE,
+  SET_RESIDENCE,
+  STANS,
+  SUMS,
+  SWEEP_ALL,
+  UNDER_WAY,
+  WAIT_BRIEFLY,
+  WIPE_DATA_KEYS,
+  WITHOUT_POSITION,
+} from './moves.sql.js';
+import {
+  cellRow,
+  findObstacles,
+  type OrganisationRow,
+  operatorsOf,
+  organisationRow,
+  type Size,
+  sizeOf,
+} from './obstacles.js';
+import { FENCED } from './tables.js';
+
+/** A cell as a move reaches it: with the login that owns its tables, and its keys. */
+export interface MovingCell extends SealingCell {
+  readonly name: string;
+  /** Where its clients call. */
+  readonly address: string;
+  readonly database: Database;
+  readonly keys: DataKeys;
+  readonly signer: EntrySigner;
+  readonly cursorKey: string;
+}
+
+export interface MoveParts {
+  readonly organisation: OrganisationId;
+  readonly source: MovingCell;
+  readonly destination: MovingCell;
+  readonly actor: string;
+  /** How long an acquirer may take, as far as the settings say. */
+  readonly deadlineMs: number;
+  /** What an operator has looked at: it goes along although it is broken, and stays broken. */
+  readonly evenBroken: readonly string[];
+  readonly progress: (what: string, unit?: string) => Progress;
+}
+
+interface MoveRow {
+  readonly id: string;
+  readonly cell: string;
+  readonly arrives: boolean;
+  readonly state: 'copying' | 'closed' | 'open' | 'taken back' | 'finished';
+  readonly copied: Copied;
+  readonly begunBy: string;
+  readonly ended: boolean;
+}
+
+interface Sums {
+  readonly transactions: number;
+  readonly amountCents: number;
+  readonly inDoubt: number;
+  readonly settledCents: number;
+  readonly tokens: number;
+  readonly customers: number;
+}
+
+export interface Moved extends Sums {
+  readonly move: string;
+  readonly organisation: number;
+  readonly from: string;
+  readonly to: string;
+  readonly outcome: 'moved' | 'taken back' | 'finished';
+  readonly rowsCopied: number;
+  /** From when on the source refused, until the destination was open. */
+  readonly closedMs: number | null;
+  readonly operatorsLeft: readonly string[];
+  readonly broken: readonly string[];
+  /** Of all tables together. */
+  readonly sha256: string | null;
+}
+
+export interface Foreseen {
+  readonly organisation: number;
+  readonly from: string;
+  readonly to: string;
+  readonly obstacles: readonly string[];
+  readonly operatorsLeft: readonly string[];
+  readonly size: Size;
+}
+
+/** A pass is small enough when what it would take once the organisation is closed is a moment. */
+const SMALL_PASS = 500;
+const MOST_PASSES = 12;
+/** By then every gateway knows that an organisation closes. */
+const KNOWN_WITHIN_MS = 2_500;
+const FURTHER_MS = 5_000;
+const POLL_MS = 100;
+/** So often it is tried to wait for whoever writes. */
+const FENCE_ATTEMPTS = 60;
+const FENCE_PAUSE_MS = 250;
+const PATIENCE_WITH_EVENTS_MS = 60_000;
+
+export class Moving {
+  readonly #broken = new Set<string>();
+  #closedAtMs: number | undefined;
+  #closedMs: number | null = null;
+  #rows = 0;
+
+  constructor(private readonly parts: MoveParts) {}
+
+  async foresee(): Promise<Foreseen> {
+    const { source, destination } = this.parts;
+    const organisation = await this.#organisation();
+    return {
+      organisation: organisation.id,
+      from: source.name,
+      to: destination.name,
+      obstacles: [
+        ...(organisation.residence === 'here'
+          ? []
+          : [`organisation ${organisation.id} is ${organisation.residence} in cell ${source.name}`]),
+        ...(await findObstacles(source.database, destination.database, organisation)),
+      ],
+      operatorsLeft: await operatorsOf(source.database, organisation.id),
+      size: await sizeOf(source.database, organisation.id),
+    };
+  }
+
+  /** Begins, or goes on. */
+  async move(): Promise<Moved> {
+    const { source, destination } = this.parts;
+    const move = await this.#begun();
+    if (move.cell !== destination.name) refuse('organisation_moves_elsewhere', { cell: move.cell });
+    await this.#arrive(move);
+    const there = await this.#stateThere(move);
+    if (there.state === 'taken back') {
+      await this.#reopen(move);
+      return this.#result(move, 'taken back', null);
+    }
+    if (there.state === 'open') return this.#leave(move);
+    const copying = this.#copying(move, there.copied);
+    const { residence } = await this.#organisation();
+    if (residence !== 'closed') {
+      await this.#copyWhileTrading(copying);
+      await this.#close(move, copying);
+    }
+    this.#closedAtMs ??= performance.now();
+    const digest = await this.#bringTheRest(copying);
+    await this.#open(move, digest);
+    if (this.#closedAtMs !== undefined) this.#closedMs = Math.round(performance.now() - this.#closedAtMs);
+    return this.#leave(move, digest, source.name);
+  }
+
+  /** As long as the destination has not opened. */
+  async takeBack(): Promise<Moved> {
+    const { source, destination, organisation, actor } = this.parts;
+    const move = await this.#moveHere(source.database);
+    if (move === undefined || move.ended || move.arrives)
+      refuse('organisation_does_not_move', { organisation });
+    await passingFence(destination.database, organisation, async (connection) => {
+      // Where it has not begun, a command that hangs behind must not begin it.
+      await connection.query(BEGIN_MOVE, [move.id, organisation, source.name, true, actor]);
+      const there = await this.#locked(connection, move.id);
+      // guard(moving: what was opened is not taken back): if (there.state === 'open' || there.state === 'finished') ⇒ if (there.state === 'finished')
+      if (there.state === 'open' || there.state === 'finished')
+        refuse('organisation_has_moved', { organisation, cell: destination.name });
+      if (there.state === 'taken back') return;
+      await connection.query(SET_MOVE_STATE, [move.id, 'taken back', true]);
+      // guard(moving: the copy of a move that was taken back cannot be opened): await connection.query(WIPE_DATA_KEYS, [organisation]); ⇒
+      await connection.query(WIPE_DATA_KEYS, [organisation]);
+      if ((await organisationRow(connection, organisation)) !== undefined)
+        await this.#journal(connection, 'organisation.move_taken_back', `to ${source.name}, ${move.id}`);
+    });
+    await this.#reopen(move);
+    return this.#result(move, 'taken back', null);
+  }
+
+  /** Its cards cannot be opened in the source any more. */
+  async finish(): Promise<Moved> {
+    const { source, destination, organisation } = this.parts;
+    const move = await this.#moveHere(source.database);
+    const { residence } = await this.#organisation();
+    if (move === undefined || residence !== 'moved') refuse('organisation_does_not_move', { organisation });
+    if (move.cell !== destination.name) refuse('organisation_moves_elsewhere', { cell: move.cell });
+    const there = await organisationRow(destination.database, organisation);
+    // guard(moving: keys are wiped only where another cell has them): there === undefined || there.residence === 'arriving' ⇒ false
+    if (there === undefined || there.residence === 'arriving')
+      refuse('organisation_does_not_move', { organisation });
+    const detail = `${source.name} to ${destination.name}, ${move.id}: the keys of ${source.name} are wiped`;
+    await passingFence(source.database, organisation, async (connection) => {
+      await connection.query(WIPE_DATA_KEYS, [organisation]);
+      await connection.query(SET_MOVE_STATE, [move.id, 'finished', true]);
+      await this.#journal(connection, 'organisation.move_finished', detail);
+    });
+    await destination.database.transaction((connection) =>
+      this.#journal(connection, 'organisation.move_finished', detail),
+    );
+    return this.#result(move, 'finished', null);
+  }
+
+  /** The move that is under way, or a new one if nothing stands in its way. */
+  async #begun(): Promise<MoveRow> {
+    const { source, destination, organisation, actor } = this.parts;
+    const known = await this.#moveHere(source.database);
+    if (known !== undefined && !known.ended && !known.arrives) return known;
+    const row = await this.#organisation();
+    if (row.residence !== 'here') refuse('organisation_not_here', { organisation, residence: row.residence });
+    const obstacles = await findObstacles(source.database, destination.database, row);
+    if (obstacles.length > 0) refuse('organisation_cannot_move', { organisation, obstacles });
+    const id = randomUUID();
+    await source.database.transaction(async (connection) => {
+      await lockOrganisation(connection, organisation);
+      await connection.query(BEGIN_MOVE, [id, organisation, destination.name, false, actor]);
+      await this.#journal(connection, 'organisation.move_begun', `to ${destination.name}, ${id}`);
+    });
+    return (await this.#moveHere(source.database)) as MoveRow;
+  }
+
+  /** The organisation and its merchants, sealed, with their data keys: nothing is done for it there yet. */
+  async #arrive({ id, begunBy }: MoveRow): Promise<void> {
+    const { source, destination, organisation, actor } = this.parts;
+    const known = await this.#moveById(destination.database, id);
+    if (known !== undefined) return;
+    const row = await this.#organisation();
+    const { rows: merchants } = await source.database.query<{ id: number; row: string }>(MERCHANTS, [
+      organisation,
+    ]);
+    await this.#fencing(destination.database, async (connection) => {
+      if ((await organisationRow(connection, organisation)) !== undefined)
+        await lockOrganisation(connection, organisation);
+      await connection.query(BEGIN_MOVE, [id, organisation, source.name, true, begunBy]);
+      await connection.query(ARRIVE, [organisation, row.name, row.createdAt, row.hostName]);
+      await connection.query(PUT_MERCHANTS, [`[${merchants.map((merchant) => merchant.row).join(',')}]`]);
+      const entry = { actor, action: 'organisation.arriving' } as const;
+      for (const merchant of merchants)
+        await journalMerchant(connection, { ...entry, detail: `merchant/${merchant.id}` }, merchant.id);
+      await journalOrganisation(connection, { ...entry, detail: `from ${source.name}, ${id}` }, organisation);
+      await copyDataKeys(organisation, source, destination, connection);
+    });
+  }
+
+  #copying({ id }: MoveRow, copied: Copied): Copying {
+    const { organisation, source, destination, progress } = this.parts;
+    const shown = progress(`Copying organisation ${organisation}`, 'rows');
+    return new Copying(
+      {
+        organisation,
+        source,
+        destination,
+        remember: async (now) => {
+          await destination.database.query(REMEMBER_COPIED, [id, JSON.stringify(now)]);
+        },
+        copyKeys: () => this.#copyKeys(),
+        onBroken: (what) => this.#onBroken(what),
+        raisePositions: () => this.#raisePositions(),
+        tell: (rows) => shown(rows),
+      },
+      copied,
+    );
+  }
+
+  async #copyWhileTrading(copying: Copying): Promise<void> {
+    for (let pass = 1; pass <= MOST_PASSES; pass += 1) {
+      const rows = (await copying.pass(true)) + (await this.#history(copying, false));
+      if (pass > 1 && rows <= SMALL_PASS) return;
+    }
+  }
+
+  /** From here on the source refuses. What is under way is waited for: then nothing of the organisation can be committed any more. */
+  async #close({ id }: MoveRow, copying: Copying): Promise<void> {
+    const { source, destination, organisation, actor } = this.parts;
+    await source.database.transaction(async (connection) => {
+      const { residence } = await lockOrganisation(connection, organisation);
+      if (residence === 'closing') return;
+      await connection.query(SET_RESIDENCE, [organisation, 'closing', null, null]);
+      const detail = `to ${destination.name}, ${id}`;
+      await journalOrganisation(connection, { actor, action: 'organisation.closing', detail }, organisation);
+    });
+    this.#closedAtMs = performance.now();
+    await sleep(KNOWN_WITHIN_MS);
+    await copying.pass(false);
+    await this.#waitUntilDecided();
+    await this.#fencing(source.database, async (connection) => {
+      await connection.query(SET_RESIDENCE, [organisation, 'closed', destination.name, destination.address]);
+      const detail = `to ${destination.name}, ${id}`;
+      await journalOrganisation(connection, { actor, action: 'organisation.closed', detail }, organisation);
+      await connection.query(SET_MOVE_STATE, [id, 'closed', false]);
+      return async () => {
+        // guard(moving: not closed while a payment is under way): if ((await this.#underWay(connection)) > 0) throw new UnderWay(); ⇒
+        if ((await this.#underWay(connection)) > 0) throw new UnderWay();
+        const { rows } = await connection.query<{ id: number }>(OPEN_REQUESTS, [organisation]);
+        if (rows.length > 0) throw new UnderWay();
+      };
+    });
+  }
+
+  async #waitUntilDecided(): Promise<void> {
+    const { source, organisation, deadlineMs } = this.parts;
+    const { rows } = await source.database.query<{ deadlineMs: number }>(LONGEST_DEADLINE);
+    const untilMs = performance.now() + Math.max(deadlineMs, rows[0]?.deadlineMs ?? 0) + FURTHER_MS;
+    for (;;) {
+      const underWay = await this.#underWay(source.database);
+      if (underWay === 0) return;
+      if (performance.now() > untilMs) {
+        await this.#goOnTrading();
+        refuse('organisation_still_pays', { organisation, underWay });
+      }
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** It could not be closed in time: better it pays on than that it waits. */
+  async #goOnTrading(): Promise<void> {
+    const { source, organisation, actor } = this.parts;
+    await source.database.transaction(async (connection) => {
+      await lockOrganisation(connection, organisation);
+      await connection.query(SET_RESIDENCE, [organisation, 'here', null, null]);
+      const entry = {
+        actor,
+        action: 'organisation.move_taken_back',
+        detail: 'payments were still under way',
+      } as const;
+      await journalOrganisation(connection, entry, organisation);
+    });
+  }
+
+  async #underWay(connection: Queryable): Promise<number> {
+    const values = [this.parts.organisation];
+    const { rows } = await connection.query<{ underWay: number }>(UNDER_WAY, values);
+    return rows[0]?.underWay ?? 0;
+  }
+
+  /** Nothing changes at the source any more. Returns a digest of everything. */
+  async #bringTheRest(copying: Copying): Promise<string> {
+    const { source, organisation } = this.parts;
+    await this.#sequenceAll();
+    await new DayFigures(source.database, MOST_DAYS_KEPT).run();
+    await copying.pass(false);
+    await this.#history(copying, true);
+    await this.#bringDirections(copying);
+    this.#rows = copying.rows;
+    const { compared, differences } = await copying.compare();
+    if (differences.length > 0) refuse('organisation_differs', { organisation, differences });
+    return digestOf(compared);
+  }
+
+  /** Every event has its place in the feed of the source: readers go on behind it. */
+  async #sequenceAll(): Promise<void> {
+    const { source, organisation } = this.parts;
+    for (const untilMs = performance.now() + PATIENCE_WITH_EVENTS_MS; ; ) {
+      const { rows } = await source.database.query<{ waiting: boolean }>(WITHOUT_POSITION, [organisation]);
+      if (!rows[0]?.waiting) return;
+      if (performance.now() > untilMs) refuse('organisation_events_wait', { organisation });
+      await source.database.query(SEQUENCE_EVENTS);
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Settings, users, endpoints, counters and figures, sealed, in one commit: what is there is never half of it. */
+  async #bringDirections(copying: Copying): Promise<void> {
+    const { source, destination, organisation, actor } = this.parts;
+    const { rows: merchants } = await source.database.query<{ id: number; row: string }>(MERCHANTS, [
+      organisation,
+    ]);
+    const ids = merchants.map(({ id }) => id);
+    const onBroken = (what: string) => this.#onBroken(what);
+    const broken = await brokenAtSource(source.database, ids, onBroken);
+    const users = await movedUsers(organisation, source, destination, onBroken);
+    const figures = await Promise.all(Object.keys(FIGURE_KEYS).map((table) => this.#figuresOf(table)));
+    const row = await this.#organisation();
+    type Former = { readonly lastAudit: number; readonly installation: string; readonly cursorKey: string };
+    const { rows: former } = await source.database.query<Former>(FORMER_INSTALLATIONS, [organisation]);
+    type Stan = { readonly terminal: string; readonly leased: number; readonly leases: unknown };
+    const { rows: stans } = await source.database.query<Stan>(STANS, [organisation]);
+    await passingFence(destination.database, organisation, async (connection) => {
+      const before = await subjectsHere(connection, organisation);
+      await connection.query(PUT_MERCHANTS, [`[${merchants.map((merchant) => merchant.row).join(',')}]`]);
+      const keys = await copyDataKeys(organisation, source, destination, connection);
+      await copying.replaceWhole(connection, new Map([['gateway_user', users]]));
+      await copying.removeGone(connection);
+      await removeDestroyedKeys(organisation, keys, connection);
+      await sealWhatCame(connection, { organisation, merchants: ids, actor, broken, before });
+      for (const [index, [table, key]] of Object.entries(FIGURE_KEYS).entries())
+        await connection.query(putFigures(table, key), [organisation, figures[index]]);
+      for (const { terminal, leased, leases } of stans)
+        await connection.query(RAISE_STANS, [terminal, leased, JSON.stringify(leases)]);
+      await connection.query(REMOVE_FORMER_INSTALLATIONS, [organisation]);
+      const own = {
+        lastAudit: row.nextAudit - 1,
+        installation: source.installation,
+        cursorKey: source.cursorKey,
+      };
+      for (const { lastAudit, installation, cursorKey } of [...former, own])
+        await connection.query(PUT_FORMER_INSTALLATION, [organisation, lastAudit, installation, cursorKey]);
+      await connection.query(SET_COUNTERS, [
+        organisation,
+        row.nextAudit,
+        row.nextCustomerId,
+        row.nextTokenId,
+      ]);
+    });
+  }
+
+  /** The commit from which on the destination pays. */
+  async #open(move: MoveRow, digest: string): Promise<void> {
+    const { source, destination, organisation, actor } = this.parts;
+    const sums = await this.#sums(destination.database);
+    await this.#raisePositions();
+    await this.#fencing(destination.database, async (connection) => {
+      const there = await this.#locked(connection, move.id);
+      // guard(moving: a move that was taken back is not opened): if (there.state !== 'copying') ⇒ if (there.state === 'open')
+      if (there.state !== 'copying') refuse('organisation_does_not_move', { organisation });
+      await lockOrganisation(connection, organisation);
+      await connection.query(SET_RESIDENCE, [organisation, 'here', null, null]);
+      await connection.query(SWEEP_ALL, [organisation]);
+      await connection.query(SET_MOVE_STATE, [move.id, 'open', true]);
+      const detail = `from ${source.name}, ${move.id}: ${inWords(sums)}; sha256 ${digest}`;
+      await journalOrganisation(connection, { actor, action: 'organisation.arrived', detail }, organisation);
+    });
+  }
+
+  /** The destination pays: from now on the source says where. */
+  async #leave(move: MoveRow, digest: string | null = null, _from = ''): Promise<Moved> {
+    const { source, destination, organisation, actor } = this.parts;
+    const sums = await this.#sums(source.database);
+    await passingFence(source.database, organisation, async (connection) => {
+      const { residence } = await lockOrganisation(connection, organisation);
+      if (residence === 'moved') return;
+      await connection.query(SET_RESIDENCE, [organisation, 'moved', destination.name, destination.address]);
+      await connection.query(SET_MOVE_STATE, [move.id, 'open', true]);
+      const of = digest === null ? '' : `; sha256 ${digest}`;
+      const detail = `to ${destination.name}, ${move.id}: ${inWords(sums)}${of}`;
+      await journalOrganisation(connection, { actor, action: 'organisation.moved', detail }, organisation);
+    });
+    await this.#dropIdleFence(destination.database);
+    return this.#result(move, 'moved', digest);
+  }
+
+  /** The source pays again. */
+  async #reopen(move: MoveRow): Promise<void> {
+    const { source, organisation, actor } = this.parts;
+    const row = await this.#organisation();
+    if (row.residence === 'moved') refuse('organisation_does_not_move', { organisation });
+    await this.#fencing(source.database, async (connection) => {
+      const { residence } = await lockOrganisation(connection, organisation);
+      await connection.query(SET_MOVE_STATE, [move.id, 'taken back', true]);
+      if (residence === 'here') return;
+      await connection.query(SET_RESIDENCE, [organisation, 'here', null, null]);
+      const entry = { actor, action: 'organisation.move_taken_back', detail: move.id } as const;
+      await journalOrganisation(connection, entry, organisation);
+    });
+    await this.#dropIdleFence(source.database);
+  }
+
+  /**
+   * A transaction that changes where the organisation is, with the triggers that keep others from writing. They wait for whoever writes at
+   * the moment, and everybody waits behind them: so they give up soon, and try again. What `work` returns is done behind the fence.
+   */
+  async #fencing(
+    database: Database,
+    work: (connection: Queryable) => Promise<(() => Promise<void>) | void>,
+  ): Promise<void> {
+    const { organisation } = this.parts;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await passingFence(database, organisation, async (connection) => {
+          await connection.query(WAIT_BRIEFLY);
+          const behind = await work(connection);
+          await connection.query(FENCE, [FENCED]);
+          await behind?.();
+        });
+      } catch (error) {
+        const isBusy = isLockTimeout(error) || isDeadlock(error) || error instanceof UnderWay;
+        if (!isBusy) throw error;
+        if (attempt === FENCE_ATTEMPTS) refuse('organisation_cannot_be_fenced', { organisation });
+        await sleep(FENCE_PAUSE_MS * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  /** Where nobody is elsewhere any more nothing is left of it. If somebody reads just then, the triggers stay, and do nothing. */
+  async #dropIdleFence(database: Database): Promise<void> {
+    const { rows } = await database.query<{ nobody: boolean }>(NOBODY_IS_ELSEWHERE);
+    if (!rows[0]?.nobody) return;
+    for (const table of FENCED)
+      await database
+        .transaction(async (connection) => {
+          await connection.query(WAIT_BRIEFLY);
+          await connection.query(dropFence(table));
+        })
+        .catch((error: unknown) => {
+          if (!isLockTimeout(error) && !isDeadlock(error)) throw error;
+        });
+  }
+
+  async #raisePositions(): Promise<void> {
+    const { source, destination, organisation } = this.parts;
+    type Positions = { readonly newest: number; readonly counted: number; readonly highest: number };
+    const at = async (database: Queryable) =>
+      (await database.query<Positions>(POSITIONS, [organisation])).rows[0] as Positions;
+    const { highest, newest: given } = await at(source.database);
+    const upTo = Math.max(highest, given);
+    for (const untilMs = performance.now() + PATIENCE_WITH_EVENTS_MS; ; ) {
+      const here = await at(destination.database);
+      if (here.newest >= upTo && here.counted >= upTo) return;
+      const raised = await destination.database.transaction(async (connection) => {
+        await connection.query(LOCK_POSITIONS);
+        const { newest, counted } = await at(connection);
+        // guard(moving: what the destination has not counted yet is not passed over): if (counted < newest) return false; ⇒
+        if (counted < newest) return false;
+        await connection.query(RAISE_POSITIONS, [upTo]);
+        return true;
+      });
+      if (raised) return;
+      if (performance.now() > untilMs) refuse('organisation_events_wait', { organisation });
+      await new DayFigures(destination.database, MOST_DAYS_KEPT).run();
+    }
+  }
+
+  async #history(copying: Copying, whole: boolean): Promise<number> {
+    const { organisation, source, destination, progress } = this.parts;
+    const shown = whole ? () => {} : progress('Copying the journal', 'entries');
+    const parts = {
+      organisation,
+      source,
+      destination,
+      onBroken: (what: string) => this.#onBroken(what),
+      tell: (entries: number) => shown(entries),
+    };
+    const { upTo, entries } = await copyHistory(parts, copying.copied.journal ?? 0, whole);
+    await copying.journalCopied(upTo);
+    return entries;
+  }
+
+  #copyKeys(): Promise<void> {
+    const { organisation, source, destination } = this.parts;
+    return passingFence(destination.database, organisation, async (connection) => {
+      await copyDataKeys(organisation, source, destination, connection);
+    });
+  }
+
+  #onBroken(what: string): void {
+    const { organisation, evenBroken } = this.parts;
+    this.#broken.add(what);
+    // guard(moving: what is broken stops the move): if (!evenBroken.includes(what)) ⇒ if (evenBroken.includes(what))
+    if (!evenBroken.includes(what)) refuse('organisation_row_broken', { organisation, what });
+  }
+
+  async #figuresOf(table: string): Promise<string> {
+    const { source, organisation } = this.parts;
+    const { rows } = await source.database.query<{ rows: string }>(figuresOf(table), [organisation]);
+    return rows[0]?.rows ?? '[]';
+  }
+
+  async #sums(database: Queryable): Promise<Sums> {
+    return (await database.query<Sums>(SUMS, [this.parts.organisation])).rows[0] as Sums;
+  }
+
+  async #organisation(): Promise<OrganisationRow> {
+    const { source, organisation } = this.parts;
+    return (
+      (await organisationRow(source.database, organisation)) ??
+      refuse('organisation_not_found', { organisation })
+    );
+  }
+
+  async #moveHere(database: Queryable): Promise<MoveRow | undefined> {
+    return (await database.query<MoveRow>(MOVE_OF, [this.parts.organisation])).rows[0];
+  }
+
+  async #moveById(database: Queryable, id: string): Promise<MoveRow | undefined> {
+    return (await database.query<MoveRow>(MOVE_BY_ID, [id])).rows[0];
+  }
+
+  async #stateThere({ id }: MoveRow): Promise<MoveRow> {
+    return (await this.#moveById(this.parts.destination.database, id)) as MoveRow;
+  }
+
+  async #locked(connection: Queryable, id: string): Promise<MoveRow> {
+    return (await this.#moveById(connection, id)) as MoveRow;
+  }
+
+  async #journal(connection: Queryable, action: JournalAction, detail: string): Promise<void> {
+    const { organisation, actor } = this.parts;
+    await journalOrganisation(connection, { actor, action, detail }, organisation);
+  }
+
+  async #result(move: MoveRow, outcome: Moved['outcome'], sha256: string | null): Promise<Moved> {
+    const { source, destination, organisation } = this.parts;
+    return {
+      move: move.id,
+      organisation,
+      from: source.name,
+      to: destination.name,
+      outcome,
+      rowsCopied: this.#rows,
+      closedMs: this.#closedMs,
+      ...(await this.#sums(source.database)),
+      operatorsLeft: await operatorsOf(source.database, organisation),
+      broken: [...this.#broken],
+      sha256,
+    };
+  }
+}
+
+/** Something of the organisation is still under way. */
+class UnderWay extends Error {}
+
+function inWords({ transactions, amountCents, inDoubt, settledCents, tokens, customers }: Sums): string {
+  return `${transactions} transactions of ${amountCents} cents, ${inDoubt} in doubt, ${settledCents} cents settled, ${tokens} tokens of ${customers} customers`;
+}
+
+function digestOf(compared: readonly Compared[]): string {
+  const hash = createHash('sha256');
+  for (const { table, rows, sha256 } of compared) hash.update(`${table} ${rows} ${sha256}\n`);
+  return hash.digest('hex');
+}
+
+export { cellRow };
