@@ -9,6 +9,7 @@ import { hostMap } from '../../src/installation/fleet/proxy.js';
 import { PROGRAM_VERSION } from '../../src/values/program.js';
 import { paymentBody } from '../../testkit/bodies.js';
 import { runHere } from '../../testkit/command-here.js';
+import { type ConsoleClient, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { scrape } from '../../testkit/scrape.js';
 
@@ -18,11 +19,9 @@ let folder: string;
 let one: TestGateway;
 let two: TestGateway;
 beforeAll(async () => {
-  [folder, one, two] = await Promise.all([
-    mkdtemp(join(tmpdir(), 'tollgate-fleet-')),
-    testGateway(),
-    testGateway(),
-  ]);
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-fleet-'));
+  const settings = { FLEET_FILE: join(folder, 'fleet-of-console.json') };
+  [one, two] = await Promise.all([testGateway({ settings }), testGateway()]);
   // Both have the same cast: no command would name a cell that has organisations.
   await two.sql(`BEGIN; SET LOCAL session_replication_role = replica;
     UPDATE gateway SET cell = 'two', cell_number = 2; COMMIT`);
@@ -250,6 +249,20 @@ test('fleet proxy prints a configuration with a backend for each cell, and TLS w
     'server two-2 10.0.1.2:8080 ssl verify required ca-file /etc/haproxy/authority.pem\n',
   ])
     expect(stdout).toContain(line);
+});
+
+test('the console names its cell, and to operators of the whole installation the consoles of the others', async () => {
+  const [ada, fenced] = [await signedIn(one, { name: 'ada' }), await signedIn(one, { organisation: 2 })];
+  const shown = async (operator: ConsoleClient) => {
+    const { cell, other_cells: others } = (await operator.get('/session')).body;
+    return [cell, others];
+  };
+  expect(await shown(ada)).toEqual(['one', []]);
+  const consoles = ['one', 'two'].map((name) => ({ console: `https://console.${name}.pay.example` }));
+  const cells = usual().map((cell, index) => ({ ...cell, ...consoles[index] }));
+  await writeFile(join(folder, 'fleet-of-console.json'), JSON.stringify({ cells: [...cells, cellOf('three', ['x:1'])] }));
+  expect(await shown(ada)).toEqual(['one', [{ name: 'two', console: 'https://console.two.pay.example' }]]);
+  expect(await shown(fenced)).toEqual(['one', []]);
 });
 
 test('metrics name the cell', async () => {
