@@ -21,7 +21,8 @@ let two: TestGateway;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-fleet-'));
   const settings = { FLEET_FILE: join(folder, 'fleet-of-console.json') };
-  [one, two] = await Promise.all([testGateway({ settings }), testGateway()]);
+  one = await testGateway({ settings });
+  two = await testGateway();
   // Both have the same cast: no command would name a cell that has organisations.
   await two.sql(`BEGIN; SET LOCAL session_replication_role = replica;
     UPDATE gateway SET cell = 'two', cell_number = 2; COMMIT`);
@@ -260,7 +261,10 @@ test('the console names its cell, and to operators of the whole installation the
   expect(await shown(ada)).toEqual(['one', []]);
   const consoles = ['one', 'two'].map((name) => ({ console: `https://console.${name}.pay.example` }));
   const cells = usual().map((cell, index) => ({ ...cell, ...consoles[index] }));
-  await writeFile(join(folder, 'fleet-of-console.json'), JSON.stringify({ cells: [...cells, cellOf('three', ['x:1'])] }));
+  await writeFile(
+    join(folder, 'fleet-of-console.json'),
+    JSON.stringify({ cells: [...cells, cellOf('three', ['x:1'])] }),
+  );
   expect(await shown(ada)).toEqual(['one', [{ name: 'two', console: 'https://console.two.pay.example' }]]);
   expect(await shown(fenced)).toEqual(['one', []]);
 });

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Cell } from '../../installation/fleet/fleet-file.js';
 import { Database } from '../../postgres/database.js';
-import { loginsOf, problemsOfEncryption } from '../database/connection.js';
+import { loginsOf, problemsOfEncryption, withDatabase } from '../database/connection.js';
 import { readSettings, type Settings, SettingsError } from '../settings/settings.js';
 
 const ANSWER_LIMIT_MS = 5_000;
@@ -14,7 +14,7 @@ export async function inCell<Result>(
 ): Promise<Result> {
   const settings = await settingsOfCell(cell);
   const { databaseUrl } = settings;
-  if (databaseUrl === undefined) throw new SettingsError(`${cell.settings} names no DATABASE_URL`);
+  if (databaseUrl === undefined) return withDatabase(settings, (own) => work(own, settings));
   const [unsafe] = problemsOfEncryption(settings);
   if (unsafe !== undefined) throw new SettingsError(unsafe);
   const database = new Database(loginsOf(settings, databaseUrl).operating, {

@@ -99,7 +99,6 @@ export function haproxyConfiguration({ cells }: Fleet, places: ProxyPlaces = USU
   const { certificates, map, socket, bind } = places;
   return `# Made by \`tollgate fleet proxy\`: make it again when the fleet file changes.
 global
-  maxconn 20000
   log stdout format raw local0 notice
   # To drain a gateway, or to change the map without a reload.
   stats socket ${socket} mode 600 level admin
