@@ -10,7 +10,7 @@ export interface Cell {
   readonly address: string;
   /** Its console. */
   readonly console?: string;
-  /** Each with its port: `10.0.0.1:8080`. */
+  /** Each with its port: `10.0.0.1:8080`, or `https://gateway1:8080` if it speaks TLS. */
   readonly gateways: readonly string[];
   /** A file of settings, a line for each: `NAME=VALUE`. Absent: its database is not reached from here. */
   readonly settings?: string;
@@ -21,7 +21,7 @@ export interface Fleet {
 }
 
 export const CELL_NAME = /^[a-z][a-z0-9-]{0,30}$/;
-const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):([0-9]{1,5})$/;
+const GATEWAY = /^(?:https:\/\/)?(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):([0-9]{1,5})$/;
 
 type Check = (value: unknown) => boolean;
 
@@ -44,7 +44,7 @@ const FIELDS: Readonly<Record<keyof Cell, FieldOfCell>> = {
   },
   gateways: {
     is: (value) => Array.isArray(value) && value.length > 0 && value.every(isHostWithPort),
-    rule: 'must be a list of hosts with their ports, such as ["10.0.0.1:8080"]',
+    rule: 'must be a list of hosts with their ports, such as ["10.0.0.1:8080"], or ["https://gateway1:8080"] where they speak TLS',
   },
   settings: {
     is: (value) => typeof value === 'string' && isAbsolute(value),
@@ -124,7 +124,7 @@ function matches(pattern: RegExp): Check {
 
 function isHostWithPort(value: unknown): boolean {
   if (typeof value !== 'string') return false;
-  const port = Number(HOST.exec(value)?.[1]);
+  const port = Number(GATEWAY.exec(value)?.[1]);
   return port >= 1 && port <= 65_535;
 }
 
