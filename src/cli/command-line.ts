@@ -1,8 +1,10 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
-import { TASK_GROUPS } from '../console/all-tasks.js';
+import { type Means, TASK_GROUPS } from '../console/all-tasks.js';
+import { MOVE } from '../gateway/fleet/move-task.js';
 import { GATEWAY_GROUPS } from '../gateway/gateway-tasks.js';
 import { readSettings } from '../gateway/settings/settings.js';
+import type { TaskGroup } from '../tasks/task.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
@@ -47,7 +49,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
 
   // In the order in which `--help` lists them.
   addServe(program);
-  for (const group of [...GATEWAY_GROUPS, ...TASK_GROUPS]) addTasks(program, group);
+  for (const group of [...GATEWAY_GROUPS, ...TASK_GROUPS]) addTasks(program, withMove(group));
   return program;
 }
 
@@ -63,4 +65,9 @@ function addServe(program: Command): void {
       outputMayBreak();
       await serve(settings, options);
     });
+}
+
+/** Moving an organisation takes two cells of the fleet, which the console does not reach. */
+function withMove(group: TaskGroup<Means>): TaskGroup<Means> {
+  return group.name === 'organisation' ? { ...group, tasks: [...group.tasks, MOVE] } : group;
 }

@@ -60,7 +60,6 @@ import {
   WITHOUT_POSITION,
 } from './moves.sql.js';
 import {
-  cellRow,
   findObstacles,
   type OrganisationRow,
   operatorsOf,
@@ -663,5 +662,3 @@ function digestOf(compared: readonly Compared[]): string {
   for (const { table, rows, sha256 } of compared) hash.update(`${table} ${rows} ${sha256}\n`);
   return hash.digest('hex');
 }
-
-export { cellRow };
