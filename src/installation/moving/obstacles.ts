@@ -77,6 +77,9 @@ export async function findObstacles(
       ...(spread ? [`the transactions of cell ${cell} are spread by Citus`] : []),
       ...(lost ? [`cell ${cell} was restored, and its lost time is not reconciled`] : []),
     ]),
+    ...(there.installation === here.installation
+      ? [`both cells are called ${here.installation} at acquirers: one is a copy of the other`]
+      : []),
     ...(await otherReleases(source, there.cell)),
     ...(await otherReleases(destination, here.cell)),
     ...(await openRequests(source, id)),
