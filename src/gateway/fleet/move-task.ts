@@ -6,7 +6,7 @@ import { cellRow } from '../../installation/moving/obstacles.js';
 import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database } from '../../postgres/database.js';
-import { FLAG, ID, TEXT, TEXTS } from '../../tasks/kinds.js';
+import { FLAG, ID, several, TEXT } from '../../tasks/kinds.js';
 import { type Doing, needed, optional, task } from '../../tasks/task.js';
 import type { OrganisationId } from '../../values/ids.js';
 import { refuse } from '../../values/refusal.js';
@@ -110,7 +110,7 @@ export const MOVE = task({
       'after the move: wipe the keys of its cards and webhooks here, so that only the other cell can open them',
     ),
     evenBroken: optional(
-      TEXTS,
+      several(TEXT),
       '--even-broken <row>',
       'a row that somebody has changed, such as transaction/17: it goes along, and stays broken; repeat for each',
     ),

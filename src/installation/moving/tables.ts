@@ -28,7 +28,7 @@ type Table = Way & {
 /** In the order in which rows can be written: what others refer to comes first. */
 export const TABLES: Readonly<Record<string, Table>> = {
   merchant: { how: 'own', by: 'when a move begins and ends, sealed' },
-  data_key: { how: 'own', by: 'wrapped by the key-encryption key of the destination' },
+  data_key: { how: 'own', by: 'wrapped by the key-encryption key of the destination', unfenced: true },
   customer: { how: 'pages', key: ['id'], removable: true },
   token: { how: 'pages', key: ['id'] },
   former_token_id: { how: 'pages', key: ['merchant_id', 'former_id', 'source'], made: ['recognition'] },

@@ -1,5 +1,6 @@
 import { bytes, columns, integer } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
 
 /** After the organisation, the merchant and the new version. */
 export const RESEALED = columns<{ readonly row: number; readonly sealed: Buffer }>(
@@ -18,7 +19,7 @@ export const MERCHANTS_WITH_KEYS: Statement = {
   name: '',
   text: `
     SELECT DISTINCT organisation_id AS "organisationId", merchant_id AS "merchantId" FROM data_key
-    WHERE $1::integer IS NULL OR merchant_id = $1 ORDER BY 1, 2`,
+    WHERE ($1::integer IS NULL OR merchant_id = $1) AND ${isNotElsewhere('organisation_id')} ORDER BY 1, 2`,
 };
 
 export const OLDER_TOKENS_LEFT: Statement = {
@@ -96,12 +97,13 @@ export const LOCK_REWRAPPING: Statement = {
   text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate rewrap')) AS locked`,
 };
 
+/** But those that were wiped when their organisation had moved to another cell. */
 export const ALL_DATA_KEYS: Statement = {
   name: '',
   text: `
     SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", version,
       key_encryption_key AS "keyId", wrapped
-    FROM data_key WHERE (organisation_id, merchant_id, version) > ($1, $2, $3)
+    FROM data_key WHERE (organisation_id, merchant_id, version) > ($1, $2, $3) AND wrapped <> ''
     ORDER BY organisation_id, merchant_id, version LIMIT 500`,
 };
 

@@ -1,0 +1,138 @@
+// Moves that stop: what stands in their way, rows that somebody has changed, copies that differ; and what becomes of them.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type TwoCells, twoCells } from '../../testkit/two-cells.js';
+import { vaultOf } from '../../testkit/vault-client.js';
+
+const SOON = { timeout: 20_000, interval: 50 };
+
+let cells: TwoCells;
+beforeAll(async () => {
+  cells = await twoCells();
+}, 30_000);
+afterAll(() => cells?.close());
+
+const move = (...words: string[]) =>
+  cells.command('one', 'organisation', 'move', '1', '--to', 'two', ...words);
+const residenceIn = async (cell: 'one' | 'two') =>
+  (await cells[cell].sql<{ residence: string }>('SELECT residence FROM organisation WHERE id = 1'))[0]
+    ?.residence;
+
+test('what stands in the way is named at once, and nothing is begun', async () => {
+  const { one, two } = cells;
+  await one.sql(
+    `INSERT INTO acquirer (name, kind, mode, host, port, dialect) VALUES ('visa', 'iso8583', 'test', '127.0.0.1', 9, 'as87')`,
+  );
+  await one.sql(`INSERT INTO route (organisation_id, merchant_id, acquirer) VALUES (1, 1, 'visa')`);
+  await two.sql(`INSERT INTO organisation (id, name) VALUES (2000000, 'Other')`);
+  await two.sql(`INSERT INTO merchant (id, organisation_id, name) VALUES (3, 2000000, 'Other')`);
+  const { code, stdout } = await move('--dry-run', '--json');
+  expect(code).toBe(1);
+  const { obstacles, size } = JSON.parse(stdout);
+  expect(obstacles).toEqual([
+    'the destination has no link visa',
+    'merchant 3 is another organisation’s at the destination',
+  ]);
+  expect(size).toMatchObject({ merchants: 3, users: 2 });
+  const refused = await move();
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('has no link visa; merchant 3'),
+  ]);
+  expect(await residenceIn('two')).toBeUndefined();
+  await one.sql(`DELETE FROM route; DELETE FROM acquirer`);
+  await two.sql(`DELETE FROM merchant WHERE id = 3; DELETE FROM organisation WHERE id = 2000000`);
+  expect((await move('--dry-run')).stdout).toContain('Nothing stands in its way.');
+});
+
+test('to a cell that is not there, to this one, or without a fleet → refused', async () => {
+  expect((await cells.command('one', 'organisation', 'move', '1', '--to', 'three')).stderr).toContain(
+    'no cell three',
+  );
+  expect((await cells.command('one', 'organisation', 'move', '1', '--to', 'one')).stderr).toContain(
+    'already',
+  );
+  expect((await move('--take-back')).stderr).toContain('no move');
+  expect((await move('--finish')).stderr).toContain('no move');
+});
+
+// catches(moving: an outcome that was changed does not become genuine)
+// catches(moving: what is broken stops the move)
+// catches(moving: the copy of a move that was taken back cannot be opened)
+test('an outcome that somebody has changed → stops the move; named, it goes along and stays broken', async () => {
+  const { one, two } = cells;
+  const changed = (await one.api.purchase({ amount: 100 })).body.audit;
+  const paid = (await one.api.purchase({ amount: 100 })).body.audit;
+  await one.sql(`UPDATE transaction SET authorisation_code = '000000' WHERE audit = $1`, [changed]);
+  const stopped = await move();
+  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(`transaction/${changed} of`)]);
+  // It pays on meanwhile.
+  expect((await one.api.refund(paid, 50)).status).toBe(201);
+  expect((await move('--take-back')).stdout).toContain('stays in one');
+  expect([await residenceIn('one'), await residenceIn('two')]).toEqual(['here', 'arriving']);
+  const [{ left }] = (await two.sql(
+    `SELECT count(*)::integer AS left FROM data_key WHERE wrapped <> ''`,
+  )) as [{ left: number }];
+  expect(left).toBe(0);
+  expect((await one.api.purchase()).status).toBe(201);
+
+  // Another move brings up to date what the first has left there.
+  const moved = await move('--even-broken', `transaction/${changed}`, '--json');
+  expect([moved.code, moved.stderr]).toEqual([0, '']);
+  expect(JSON.parse(moved.stdout).broken).toEqual([`transaction/${changed}`]);
+  await vi.waitFor(async () => expect((await two.api.refund(paid, 50)).status).toBe(201), SOON);
+  expect((await two.api.refund(changed, 50)).body.status?.transaction_status_code).not.toBe('approved');
+  const verified = JSON.parse((await cells.command('two', 'keys', 'verify', '--json')).stdout);
+  expect(verified.problems).toMatchObject([{ where: `transaction ${changed}` }]);
+  const back = await cells.command(
+    'two',
+    'organisation',
+    'move',
+    '1',
+    '--to',
+    'one',
+    '--even-broken',
+    `transaction/${changed}`,
+  );
+  expect(back.stderr).toBe('');
+  await vi.waitFor(async () => expect((await one.api.purchase()).status).toBe(201), SOON);
+}, 60_000);
+
+// catches(moving: a copy that differs is not opened)
+// catches(schema: a move that was taken back is not opened)
+// catches(moved: a process that slept while an organisation moved says that nothing was processed)
+test('a copy that differs → not opened, and neither cell pays until the move is taken back', async () => {
+  const { one, two } = cells;
+  await vaultOf(one.api).newToken();
+  await two.sql(`
+    CREATE FUNCTION meddled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.name := 'Mallory'; RETURN NEW; END $$;
+    CREATE TRIGGER meddled BEFORE INSERT OR UPDATE ON customer FOR EACH ROW EXECUTE FUNCTION meddled()`);
+  const differs = await move('--even-broken', 'transaction/1');
+  expect([differs.code, differs.stderr]).toEqual([
+    1,
+    expect.stringContaining('the copy differs: customer ('),
+  ]);
+  expect([await residenceIn('one'), await residenceIn('two')]).toEqual(['closed', 'arriving']);
+  const refused = await one.api.purchase();
+  expect([refused.status, refused.code]).toEqual([503, 'not_processed']);
+  // A process that knows nothing of it yet: the row says that the organisation is here, and the database refuses all the same.
+  await one.sql(`UPDATE gateway_user SET used_on = NULL`);
+  expect((await move('--take-back')).stdout).toContain('stays in one');
+  await vi.waitFor(async () => expect((await one.api.purchase()).status).toBe(201), SOON);
+  await expect(two.sql(`UPDATE organisation_move SET state = 'open'`)).rejects.toThrow('is not opened');
+  await two.sql('DROP TRIGGER meddled ON customer');
+  expect((await cells.command('one', 'journal', 'verify')).code).toBe(0);
+}, 60_000);
+
+// catches(moving: an entry that Tollgate did not write does not become genuine)
+test('an entry of the journal that Tollgate did not write → does not go along', async () => {
+  const { one, two } = cells;
+  const [{ id }] = (await one.sql(`
+    INSERT INTO journal (organisation_id, actor, action, detail) VALUES (1, 'operator:mallory', 'token.deleted', 'none')
+    RETURNING id::integer`)) as [{ id: number }];
+  const stopped = await move('--even-broken', 'transaction/1');
+  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(`journal/${id} of`)]);
+  const moved = await move('--even-broken', 'transaction/1', '--even-broken', `journal/${id}`, '--json');
+  expect([moved.code, moved.stderr]).toEqual([0, '']);
+  expect(await two.sql(`SELECT FROM journal WHERE actor = 'operator:mallory'`)).toHaveLength(0);
+  expect((await cells.command('two', 'journal', 'verify')).code).toBe(0);
+}, 60_000);
