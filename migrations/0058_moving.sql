@@ -67,10 +67,17 @@ END $$;
 CREATE FUNCTION fence_organisations(tables text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   elsewhere text := array_to_string(organisations_elsewhere(), ',');
+  closing text := coalesce((SELECT string_agg(id::text, ',' ORDER BY id) FROM organisation WHERE residence = 'closing'), '');
   fenced text;
   columns text;
 BEGIN
   FOREACH fenced IN ARRAY tables LOOP
+    -- What is under way is still decided, and nothing new begins.
+    IF fenced = 'transaction' AND (closing <> '' OR EXISTS (SELECT FROM pg_trigger
+      WHERE tgrelid = fenced::regclass AND tgname = 'organisation_is_closing')) THEN
+      EXECUTE format('CREATE OR REPLACE TRIGGER organisation_is_closing BEFORE INSERT ON transaction FOR EACH ROW
+        WHEN (NEW.organisation_id = ANY (%L::integer[])) EXECUTE FUNCTION organisation_is_elsewhere()', '{' || closing || '}');
+    END IF;
     CONTINUE WHEN elsewhere = '' AND NOT EXISTS (SELECT FROM pg_trigger
       WHERE tgrelid = fenced::regclass AND tgname = 'organisation_is_elsewhere');
     -- Processes note the last use of users while they serve.

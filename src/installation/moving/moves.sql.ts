@@ -59,16 +59,17 @@ export const WAIT_BRIEFLY: Statement = { name: '', text: `SELECT set_config('loc
 
 export const FENCE: Statement = { name: '', text: `SELECT fence_organisations($1::text[])` };
 
-/** Whether nobody is elsewhere any more. */
+/** Whether nobody is elsewhere any more, or on the way. */
 export const NOBODY_IS_ELSEWHERE: Statement = {
   name: '',
-  text: `SELECT cardinality(organisations_elsewhere()) = 0 AS nobody`,
+  text: `SELECT NOT EXISTS (SELECT FROM organisation WHERE residence <> 'here') AS nobody`,
 };
 
 export function dropFence(table: string): Statement {
   return {
     name: '',
     text: `
+    DROP TRIGGER IF EXISTS organisation_is_closing ON ${table};
     DROP TRIGGER IF EXISTS organisation_is_elsewhere ON ${table};
     DROP TRIGGER IF EXISTS organisation_is_elsewhere_still ON ${table}`,
   };

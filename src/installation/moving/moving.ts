@@ -138,8 +138,6 @@ export interface Foreseen {
 /** A pass is small enough when what it would take once the organisation is closed is a moment. */
 const SMALL_PASS = 500;
 const MOST_PASSES = 12;
-/** By then every gateway knows that an organisation closes. */
-const KNOWN_WITHIN_MS = 2_500;
 const FURTHER_MS = 5_000;
 const POLL_MS = 100;
 /** So often it is tried to wait for whoever writes. */
@@ -316,18 +314,27 @@ export class Moving {
   /** From here on the source refuses. What is under way is waited for: then nothing of the organisation can be committed any more. */
   async #close({ id }: MoveRow, copying: Copying): Promise<void> {
     const { source, destination, organisation, actor } = this.parts;
-    await source.database.transaction(async (connection) => {
-      const { residence } = await lockOrganisation(connection, organisation);
-      if (residence === 'closing') return;
-      await connection.query(SET_RESIDENCE, [organisation, 'closing', null, null]);
-      const detail = `to ${destination.name}, ${id}`;
-      await journalOrganisation(connection, { actor, action: 'organisation.closing', detail }, organisation);
-    });
+    await this.#fencing(
+      source.database,
+      async (connection) => {
+        await this.#needMove(connection, id);
+        const { residence } = await lockOrganisation(connection, organisation);
+        if (residence === 'closing') return;
+        await connection.query(SET_RESIDENCE, [organisation, 'closing', null, null]);
+        const detail = `to ${destination.name}, ${id}`;
+        await journalOrganisation(
+          connection,
+          { actor, action: 'organisation.closing', detail },
+          organisation,
+        );
+      },
+      ['transaction'],
+    );
     this.#closedAtMs = performance.now();
-    await sleep(KNOWN_WITHIN_MS);
     await copying.pass(false);
     await this.#waitUntilDecided();
     await this.#fencing(source.database, async (connection) => {
+      await this.#needMove(connection, id);
       await connection.query(SET_RESIDENCE, [organisation, 'closed', destination.name, destination.address]);
       const detail = `to ${destination.name}, ${id}`;
       await journalOrganisation(connection, { actor, action: 'organisation.closed', detail }, organisation);
@@ -339,6 +346,14 @@ export class Moving {
         if (rows.length > 0) throw new UnderWay();
       };
     });
+  }
+
+  /** Another command may have taken the move back meanwhile. */
+  async #needMove(connection: Queryable, id: string): Promise<void> {
+    const move = await this.#moveById(connection, id);
+    // guard(moving: a move that was taken back closes nothing): move?.ended !== false ⇒ move === undefined
+    if (move?.ended !== false)
+      refuse('organisation_does_not_move', { organisation: this.parts.organisation });
   }
 
   async #waitUntilDecided(): Promise<void> {
@@ -359,7 +374,7 @@ export class Moving {
   /** It could not be closed in time: better it pays on than that it waits. */
   async #goOnTrading(): Promise<void> {
     const { source, organisation, actor } = this.parts;
-    await source.database.transaction(async (connection) => {
+    await this.#fencing(source.database, async (connection) => {
       await lockOrganisation(connection, organisation);
       await connection.query(SET_RESIDENCE, [organisation, 'here', null, null]);
       const entry = {
@@ -506,6 +521,7 @@ export class Moving {
   async #fencing(
     database: Database,
     work: (connection: Queryable) => Promise<(() => Promise<void>) | void>,
+    fenced: readonly string[] = FENCED,
   ): Promise<void> {
     const { organisation } = this.parts;
     for (let attempt = 1; ; attempt += 1) {
@@ -513,7 +529,7 @@ export class Moving {
         return await passingFence(database, organisation, async (connection) => {
           await connection.query(WAIT_BRIEFLY);
           const behind = await work(connection);
-          await connection.query(FENCE, [FENCED]);
+          await connection.query(FENCE, [fenced]);
           await behind?.();
         });
       } catch (error) {
