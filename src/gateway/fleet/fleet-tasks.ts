@@ -22,10 +22,10 @@ import { inCell } from './reached-cell.js';
 const PAGE = 500;
 
 function fleetOfSettings(): Promise<Fleet> {
-  const { fleetFile } = readSettings();
-  if (fleetFile === undefined)
-    throw new SettingsError('TOLLGATE_FLEET_FILE is needed: it names the fleet file');
-  return readFleet(fleetFile);
+  const { fleet } = readSettings();
+  if (fleet === undefined)
+    throw new SettingsError('TOLLGATE_FLEET_FILE is needed: it names the file that lists the cells');
+  return readFleet(fleet);
 }
 
 /** With nothing left out: a proxy that was given a part of the names would turn away the clients of the others. */
