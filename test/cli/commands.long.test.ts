@@ -54,7 +54,9 @@ describe.concurrent('organisation', () => {
       moved_to: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     });
-    const table = new RegExp(`^id +name +created_at +host_name +residence +moved_to\n(.+\n)*${added.id} +Harbour Stores +\\d{4}-`);
+    const table = new RegExp(
+      `^id +name +created_at +host_name +residence +moved_to\n(.+\n)*${added.id} +Harbour Stores +\\d{4}-`,
+    );
     expect(await text('organisation list')).toMatch(table);
   });
 
