@@ -123,7 +123,9 @@ function show(what: string, part: keyof Figures): void {
   const own = [...mine, ...control];
   const difference = percent(median(control) / median(mine));
   const compared =
-    other === undefined ? '' : `; other ${spread(other)}, this is ${(median(own) / median(other)).toFixed(2)} of it`;
+    other === undefined
+      ? ''
+      : `; other ${spread(other)}, this is ${(median(own) / median(other)).toFixed(2)} of it`;
   say(`${what}: ${part} ${spread(own)}, control ${difference}${compared}`);
 }
 

@@ -2,15 +2,15 @@ import { newestSeal } from '../journal/seals.js';
 import type { Statement } from '../postgres/database.js';
 
 /** Whoever writes to the database may write any JSON: anything but a list of such elements does not stop those who read all operators. */
-const listOf = (column: string, type: 'object' | 'string') =>
-  `jsonb_path_query_array(${column}, '$[*] ? (@.type() == "${type}")')`;
+const OBJECTS = `'$[*] ? (@.type() == "object")'`;
+const STRINGS = `'$[*] ? (@.type() == "string")'`;
 
 /** What the seal covers, the seal, and what the journal seals that with; and when the operator was added and signed in last. */
 export const OPERATOR = `name, role, organisation_id AS "organisationId", link_tag AS "linkTag",
       round(extract(epoch FROM link_until) * 1000)::float8 AS "linkUntilMs", version, seal, removed_at IS NOT NULL AS removed,
-      password, totp, ${listOf('passkeys', 'object')} AS passkeys, provider_subject AS "providerSubject",
-      is_demo AS "isDemo", ${listOf('history', 'object')} AS history,
-      ${listOf('former_passwords', 'string')} AS "formerPasswords", round(extract(epoch FROM enabled_at) * 1000)::float8 AS "enabledMs",
+      password, totp, jsonb_path_query_array(passkeys, ${OBJECTS}) AS passkeys, provider_subject AS "providerSubject",
+      is_demo AS "isDemo", jsonb_path_query_array(history, ${OBJECTS}) AS history,
+      jsonb_path_query_array(former_passwords, ${STRINGS}) AS "formerPasswords", round(extract(epoch FROM enabled_at) * 1000)::float8 AS "enabledMs",
       round(extract(epoch FROM operator.created_at) * 1000)::float8 AS "createdMs",
       round(extract(epoch FROM signed_in_at) * 1000)::float8 AS "signedInMs", signed_in_seal AS "signedInSeal",
       ${newestSeal("'operator/' || operator.name")} AS newest`;

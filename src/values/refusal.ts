@@ -169,7 +169,7 @@ const REFUSALS = {
   journal_changed_before_sealing:
     'what an earlier release has stored is not sealed yet, and the journal is not whole ({problem}): somebody may have taken away that it was sealed',
   gateways_serve_before_sealing:
-    'what an earlier release has stored is to be sealed, and {processes} gateways are running: they store without seals',
+    'what an earlier release has stored is to be sealed, and gateways are still running ({processes}): they store without seals',
   subject_not_found:
     'there is nothing called {subject}, and there never was; such names are merchant/17 and acquirer/visa',
   subject_not_sealable:

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Fleet, readFleet } from '../../src/installation/fleet/fleet-file.js';
-import { hostMap } from '../../src/installation/fleet/proxy.js';
+import { hostMap } from '../../src/installation/fleet/host-map.js';
 import { PROGRAM_VERSION } from '../../src/values/program.js';
 import { paymentBody } from '../../testkit/bodies.js';
 import { runHere } from '../../testkit/command-here.js';

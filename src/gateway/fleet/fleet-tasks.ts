@@ -1,15 +1,10 @@
 // What is done with a fleet from one machine: which name leads to which cell, the proxy's configuration, and how the cells are. These
 // tasks need no database of their own, and change nothing.
 import { hostname } from 'node:os';
+import { haproxyConfiguration, USUAL_PLACES } from '../../http/haproxy.js';
 import { NAMED_ORGANISATIONS } from '../../installation/fleet/cells.sql.js';
 import { type Fleet, readFleet } from '../../installation/fleet/fleet-file.js';
-import {
-  haproxyConfiguration,
-  haproxyMap,
-  hostMap,
-  type NamedOrganisation,
-  USUAL_PLACES,
-} from '../../installation/fleet/proxy.js';
+import { haproxyMap, hostMap, type NamedOrganisation } from '../../installation/fleet/host-map.js';
 import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
 import { fitOf } from '../../journal/seals.js';
 import { rowOfOrganisation, type SealedOrganisation } from '../../organisations/sealed-organisation.js';
@@ -27,10 +22,10 @@ import { inCell } from './reached-cell.js';
 const PAGE = 500;
 
 function fleetOfSettings(): Promise<Fleet> {
-  const { fleetFile } = readSettings();
-  if (fleetFile === undefined)
-    throw new SettingsError('TOLLGATE_FLEET_FILE is needed: it names the fleet file');
-  return readFleet(fleetFile);
+  const { fleet } = readSettings();
+  if (fleet === undefined)
+    throw new SettingsError('TOLLGATE_FLEET_FILE is needed: it names the file that lists the cells');
+  return readFleet(fleet);
 }
 
 /** With nothing left out: a proxy that was given a part of the names would turn away the clients of the others. */
