@@ -88,7 +88,6 @@ const REFUSALS = {
     differences: readonly { table: string; source: string; destination: string }[];
   }) =>
     `organisation ${organisation} is not opened, because the copy differs: ${differences.map(({ table, source, destination }) => `${table} (${source} there, ${destination} here)`).join('; ')}`,
-  move_needs_fleet: 'a move needs the file of the fleet: set TOLLGATE_FLEET_FILE',
   cell_is_not_this_one:
     'this command runs on cell {cell}, and the fleet has no cell of that name; see `tollgate cell show`',
   cell_is_another: 'the settings of cell {cell} in the fleet lead to cell {found}',

@@ -1,4 +1,6 @@
 // Moves that stop: what stands in their way, rows that somebody has changed, copies that differ; and what becomes of them.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type TwoCells, twoCells } from '../../testkit/two-cells.js';
 import { vaultOf } from '../../testkit/vault-client.js';
@@ -6,6 +8,8 @@ import { vaultOf } from '../../testkit/vault-client.js';
 const SOON = { timeout: 20_000, interval: 50 };
 
 let cells: TwoCells;
+/** A payment that somebody has changed. */
+let broken: number;
 beforeAll(async () => {
   cells = await twoCells();
 }, 30_000);
@@ -16,6 +20,20 @@ const move = (...words: string[]) =>
 const residenceIn = async (cell: 'one' | 'two') =>
   (await cells[cell].sql<{ residence: string }>('SELECT residence FROM organisation WHERE id = 1'))[0]
     ?.residence;
+
+// catches(moved: a process that slept while an organisation moved says that nothing was processed)
+test('a gateway that does not know yet that an organisation is elsewhere → 503, and nothing is processed', async () => {
+  const { one } = cells;
+  await one.sql(`CREATE TRIGGER organisation_is_elsewhere BEFORE INSERT ON transaction FOR EACH ROW
+    WHEN (NEW.organisation_id = 1) EXECUTE FUNCTION organisation_is_elsewhere()`);
+  const [refused, theirs] = await Promise.all([
+    one.api.purchase(),
+    one.as(one.stranger).purchase({ merchant: 4 }),
+  ]);
+  expect([refused.status, refused.code, theirs.status]).toEqual([503, 'not_processed', 201]);
+  await one.sql('DROP TRIGGER organisation_is_elsewhere ON transaction');
+  expect(one.logged()).not.toContain('internal error');
+});
 
 test('what stands in the way is named at once, and nothing is begun', async () => {
   const { one, two } = cells;
@@ -44,6 +62,7 @@ test('what stands in the way is named at once, and nothing is begun', async () =
   expect((await move('--dry-run')).stdout).toContain('Nothing stands in its way.');
 });
 
+// catches(moving: the settings of a cell lead to that cell)
 test('to a cell that is not there, to this one, or without a fleet → refused', async () => {
   expect((await cells.command('one', 'organisation', 'move', '1', '--to', 'three')).stderr).toContain(
     'no cell three',
@@ -53,14 +72,58 @@ test('to a cell that is not there, to this one, or without a fleet → refused',
   );
   expect((await move('--take-back')).stderr).toContain('no move');
   expect((await move('--finish')).stderr).toContain('no move');
+  const settings = join(cells.folder, 'two');
+  const right = await readFile(settings, 'utf8');
+  await writeFile(settings, await readFile(join(cells.folder, 'one'), 'utf8'));
+  expect((await move('--dry-run')).stderr).toContain('lead to cell one');
+  await writeFile(settings, right);
 });
 
+// catches(moving: an operation that was changed does not become one that was asked for)
+// catches(moving: a user that was changed does not become genuine)
+// catches(moving: a row that was changed does not become genuine)
+test('a refund, a user or a merchant that somebody has changed → stops the move before anybody is refused', async () => {
+  const { one } = cells;
+  const paid = (await one.api.purchase({ amount: 100 })).body.audit;
+  const refund = (await one.api.refund(paid, 50)).body.audit;
+  const stopsAt = async (what: string, change: string, undo: string) => {
+    await one.sql(change);
+    const { code, stderr } = await move();
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`${what} of organisation 1 is not as it was sealed`),
+    ]);
+    await one.sql(undo);
+    expect(await residenceIn('one')).toBe('here');
+  };
+  const of = `WHERE organisation_id = 1 AND audit = ${refund}`;
+  await one.sql(`CREATE TABLE kept AS SELECT attestation FROM transaction ${of}`);
+  await stopsAt(
+    `transaction/${refund}`,
+    `UPDATE transaction SET attestation = decode(repeat('00', 16), 'hex') ${of}`,
+    `UPDATE transaction SET attestation = (SELECT attestation FROM kept) ${of}`,
+  );
+  await stopsAt(
+    'user/colleague',
+    `UPDATE gateway_user SET permissions = '{read}' WHERE username = 'colleague'`,
+    `UPDATE gateway_user SET permissions = DEFAULT WHERE username = 'colleague'`,
+  );
+  await stopsAt(
+    'merchant/2',
+    `UPDATE merchant SET name = 'Mallory' WHERE id = 2`,
+    `UPDATE merchant SET name = 'Ours' WHERE id = 2`,
+  );
+  expect((await move('--take-back')).stdout).toContain('stays in one');
+}, 30_000);
+
+// catches(moving: what is only ever added is added once)
 // catches(moving: an outcome that was changed does not become genuine)
 // catches(moving: what is broken stops the move)
 // catches(moving: the copy of a move that was taken back cannot be opened)
 test('an outcome that somebody has changed → stops the move; named, it goes along and stays broken', async () => {
   const { one, two } = cells;
   const changed = (await one.api.purchase({ amount: 100 })).body.audit;
+  broken = changed;
   const paid = (await one.api.purchase({ amount: 100 })).body.audit;
   await one.sql(`UPDATE transaction SET authorisation_code = '000000' WHERE audit = $1`, [changed]);
   const stopped = await move();
@@ -99,14 +162,13 @@ test('an outcome that somebody has changed → stops the move; named, it goes al
 
 // catches(moving: a copy that differs is not opened)
 // catches(schema: a move that was taken back is not opened)
-// catches(moved: a process that slept while an organisation moved says that nothing was processed)
 test('a copy that differs → not opened, and neither cell pays until the move is taken back', async () => {
   const { one, two } = cells;
   await vaultOf(one.api).newToken();
   await two.sql(`
     CREATE FUNCTION meddled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.name := 'Mallory'; RETURN NEW; END $$;
     CREATE TRIGGER meddled BEFORE INSERT OR UPDATE ON customer FOR EACH ROW EXECUTE FUNCTION meddled()`);
-  const differs = await move('--even-broken', 'transaction/1');
+  const differs = await move('--even-broken', `transaction/${broken}`);
   expect([differs.code, differs.stderr]).toEqual([
     1,
     expect.stringContaining('the copy differs: customer ('),
@@ -114,8 +176,6 @@ test('a copy that differs → not opened, and neither cell pays until the move i
   expect([await residenceIn('one'), await residenceIn('two')]).toEqual(['closed', 'arriving']);
   const refused = await one.api.purchase();
   expect([refused.status, refused.code]).toEqual([503, 'not_processed']);
-  // A process that knows nothing of it yet: the row says that the organisation is here, and the database refuses all the same.
-  await one.sql(`UPDATE gateway_user SET used_on = NULL`);
   expect((await move('--take-back')).stdout).toContain('stays in one');
   await vi.waitFor(async () => expect((await one.api.purchase()).status).toBe(201), SOON);
   await expect(two.sql(`UPDATE organisation_move SET state = 'open'`)).rejects.toThrow('is not opened');
@@ -129,9 +189,15 @@ test('an entry of the journal that Tollgate did not write → does not go along'
   const [{ id }] = (await one.sql(`
     INSERT INTO journal (organisation_id, actor, action, detail) VALUES (1, 'operator:mallory', 'token.deleted', 'none')
     RETURNING id::integer`)) as [{ id: number }];
-  const stopped = await move('--even-broken', 'transaction/1');
+  const stopped = await move('--even-broken', `transaction/${broken}`);
   expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(`journal/${id} of`)]);
-  const moved = await move('--even-broken', 'transaction/1', '--even-broken', `journal/${id}`, '--json');
+  const moved = await move(
+    '--even-broken',
+    `transaction/${broken}`,
+    '--even-broken',
+    `journal/${id}`,
+    '--json',
+  );
   expect([moved.code, moved.stderr]).toEqual([0, '']);
   expect(await two.sql(`SELECT FROM journal WHERE actor = 'operator:mallory'`)).toHaveLength(0);
   expect((await cells.command('two', 'journal', 'verify')).code).toBe(0);

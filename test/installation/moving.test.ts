@@ -1,8 +1,11 @@
 // An organisation that moves to another cell, and goes on there with everything that it had.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { FENCED, TABLES } from '../../src/installation/moving/tables.js';
 import type { Json } from '../../testkit/client.js';
 import { everyEvent } from '../../testkit/event-feed.js';
+import { LOGINS } from '../../testkit/gateway.js';
 import { LOST_ANSWER_CARD } from '../../testkit/test-cards.js';
 import { type TwoCells, twoCells } from '../../testkit/two-cells.js';
 import { type NewToken, vaultOf } from '../../testkit/vault-client.js';
@@ -123,6 +126,11 @@ test('at the source every table that goes along refuses whoever writes', async (
   await expect(
     one.sqlAs('tollgate_operator', 'DELETE FROM gateway_user WHERE organisation_id = 1'),
   ).rejects.toThrow('not in this cell');
+  // catches(roles: nobody else says which move is open)
+  for (const login of LOGINS)
+    await expect(one.sqlAs(login, `UPDATE organisation_move SET state = 'taken back'`)).rejects.toThrow(
+      'permission denied',
+    );
   // Another organisation goes on.
   expect((await one.as(one.stranger).purchase({ merchant: 4 })).status).toBe(201);
 });
@@ -220,6 +228,34 @@ describe('what was done before goes on', () => {
     expect((await two.api.void(before.debit)).status).toBe(201);
   });
 
+  // catches(moved: an acquirer's line is about what the installation that it names has sent)
+  test('an acquirer’s file is matched under the names that both cells have sent', async () => {
+    const { one, two, folder } = cells;
+    const day = before.lookedUp.status.acquirer.settlement_date;
+    const [{ installation }] = (await one.sql('SELECT installation FROM gateway')) as [
+      { installation: string },
+    ];
+    const file = join(folder, 'acquirer.csv');
+    const line = (name: string, audit: number) => `${name}-1-${audit},purchase,10000,AUD\n`;
+    const own = (await two.api.purchase()).body.audit;
+    await writeFile(
+      file,
+      `acquirer_reference,transaction_type,amount,currency\n${line(installation, before.purchase)}${line('SECOND', own)}${line('SECOND', before.paidWithToken)}`,
+    );
+    const reconciled = await cells.command(
+      'two',
+      'settlement',
+      'reconcile',
+      file,
+      '--acquirer',
+      'simulator',
+      '--date',
+      day,
+      '--json',
+    );
+    expect(JSON.parse(reconciled.stdout)).toMatchObject({ matched: 2, missing_here: 1 });
+  });
+
   test('settlement and figures count it where it is', async () => {
     const { two } = cells;
     const [sums] = await two.sql(
@@ -270,10 +306,12 @@ test('run again → has moved already; --finish → only the destination can ope
   expect((await cells.command('one', 'keys', 'rotate', '--key-encryption-key')).code).toBe(0);
 });
 
+// catches(moving: what has gone at the source goes at the destination)
 // A second journey, back to where it came from: what stayed there is brought up to date.
 test('back again → the first cell goes on with what was done in the second', async () => {
   const { one, two } = cells;
   const paid = (await two.api.purchase({ amount: 800 })).body.audit;
+  await vaultOf(two.api).deleteCustomer(before.deleted.customerId);
   const back = await cells.command('two', 'organisation', 'move', '1', '--to', 'one', '--json');
   expect([back.code, back.stderr]).toEqual([0, '']);
   await vi.waitFor(async () => expect((await two.api.purchase()).status).toBe(421), SOON);
@@ -287,6 +325,7 @@ test('back again → the first cell goes on with what was done in the second', a
         problems: [],
       });
   // Nobody is elsewhere, and nothing is left of the fence.
+  expect((await vaultOf(one.api).lookUpCustomer(before.deleted.customerId)).status).toBe(404);
   expect(await one.sql(`SELECT FROM pg_trigger WHERE tgname LIKE 'organisation_is_elsewhere%'`)).toHaveLength(
     0,
   );

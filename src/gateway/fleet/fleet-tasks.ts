@@ -21,7 +21,7 @@ import { inCell } from './reached-cell.js';
 
 const PAGE = 500;
 
-function fleetOfSettings(): Promise<Fleet> {
+export function fleetOfSettings(): Promise<Fleet> {
   const { fleet } = readSettings();
   if (fleet === undefined)
     throw new SettingsError('TOLLGATE_FLEET_FILE is needed: it names the file that lists the cells');

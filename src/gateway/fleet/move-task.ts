@@ -1,6 +1,6 @@
 // `organisation move`: from the cell whose settings the command has, to another cell of the fleet.
 import { hostname } from 'node:os';
-import { type Cell, cellCalled, readFleet } from '../../installation/fleet/fleet-file.js';
+import { type Cell, cellCalled } from '../../installation/fleet/fleet-file.js';
 import { type Foreseen, type Moved, Moving, type MovingCell } from '../../installation/moving/moving.js';
 import { cellRow } from '../../installation/moving/obstacles.js';
 import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
@@ -16,6 +16,7 @@ import { credentialKey, journalKey } from '../callers.js';
 import { withDatabase } from '../database/connection.js';
 import { openKeyProvider } from '../settings/key-encryption.js';
 import { readSettings } from '../settings/settings.js';
+import { fleetOfSettings } from './fleet-tasks.js';
 import { settingsOfCell } from './reached-cell.js';
 
 interface MoveMeans {
@@ -56,9 +57,8 @@ async function withMove<Result>(
   work: (moving: Moving) => Promise<Result>,
 ): Promise<Result> {
   const { database, actor, progress, means } = doing;
-  const { fleetFile, acquirerDeadlineMs } = readSettings();
-  if (fleetFile === undefined) refuse('move_needs_fleet');
-  const fleet = await readFleet(fleetFile);
+  const { acquirerDeadlineMs } = readSettings();
+  const fleet = await fleetOfSettings();
   const { cell: name } = await cellRow(database);
   const here =
     fleet.cells.find((cell) => cell.name === name) ?? refuse('cell_is_not_this_one', { cell: name });

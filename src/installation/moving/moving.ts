@@ -2,14 +2,13 @@
 // stopped. One row decides which cell pays: the move at the destination is opened, or taken back, and never both.
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SEQUENCE_EVENTS } from '../../events/events.sql.js';
 import { MOST_DAYS_KEPT } from '../../events/feed.js';
 import { DayFigures } from '../../figures/day-figures.js';
 import type { EntrySigner } from '../../journal/entry-signer.js';
 import type { JournalAction } from '../../journal/journal.js';
 import { journalMerchant } from '../../organisations/sealed-merchant.js';
 import { journalOrganisation, lockOrganisation } from '../../organisations/sealed-organisation.js';
-import { type Database, isDeadlock, isLockTimeout, type Queryable } from '../../postgres/database.js';
+import type { Database, Queryable } from '../../postgres/database.js';
 import type { Progress } from '../../tasks/task.js';
 import type { OrganisationId } from '../../values/ids.js';
 import { refuse } from '../../values/refusal.js';
@@ -24,27 +23,22 @@ import {
   sealWhatCame,
   subjectsHere,
 } from './directions.js';
+import { dropIdleFence, fencing, UnderWay } from './fence.js';
 import { copyHistory } from './history.js';
 import {
   ARRIVE,
   BEGIN_MOVE,
-  dropFence,
-  FENCE,
   FIGURE_KEYS,
   FORMER_INSTALLATIONS,
   figuresOf,
-  LOCK_POSITIONS,
   LONGEST_DEADLINE,
   MERCHANTS,
   MOVE_BY_ID,
   MOVE_OF,
-  NOBODY_IS_ELSEWHERE,
   OPEN_REQUESTS,
-  POSITIONS,
   PUT_FORMER_INSTALLATION,
   PUT_MERCHANTS,
   putFigures,
-  RAISE_POSITIONS,
   RAISE_STANS,
   REMEMBER_COPIED,
   REMOVE_FORMER_INSTALLATIONS,
@@ -55,9 +49,7 @@ import {
   SUMS,
   SWEEP_ALL,
   UNDER_WAY,
-  WAIT_BRIEFLY,
   WIPE_DATA_KEYS,
-  WITHOUT_POSITION,
 } from './moves.sql.js';
 import {
   findObstacles,
@@ -67,7 +59,7 @@ import {
   type Size,
   sizeOf,
 } from './obstacles.js';
-import { FENCED } from './tables.js';
+import { raisePositions, sequenceAll } from './positions.js';
 
 /** A cell as a move reaches it: with the login that owns its tables, and its keys. */
 export interface MovingCell extends SealingCell {
@@ -140,10 +132,6 @@ const SMALL_PASS = 500;
 const MOST_PASSES = 12;
 const FURTHER_MS = 5_000;
 const POLL_MS = 100;
-/** So often it is tried to wait for whoever writes. */
-const FENCE_ATTEMPTS = 60;
-const FENCE_PAUSE_MS = 250;
-const PATIENCE_WITH_EVENTS_MS = 60_000;
 
 export class Moving {
   readonly #broken = new Set<string>();
@@ -173,7 +161,7 @@ export class Moving {
 
   /** Begins, or goes on. */
   async move(): Promise<Moved> {
-    const { source, destination } = this.parts;
+    const { destination } = this.parts;
     const move = await this.#begun();
     if (move.cell !== destination.name) refuse('organisation_moves_elsewhere', { cell: move.cell });
     await this.#arrive(move);
@@ -187,13 +175,14 @@ export class Moving {
     const { residence } = await this.#organisation();
     if (residence !== 'closed') {
       await this.#copyWhileTrading(copying);
+      await this.#checkDirections();
       await this.#close(move, copying);
     }
     this.#closedAtMs ??= performance.now();
     const digest = await this.#bringTheRest(copying);
     await this.#open(move, digest);
     if (this.#closedAtMs !== undefined) this.#closedMs = Math.round(performance.now() - this.#closedAtMs);
-    return this.#leave(move, digest, source.name);
+    return this.#leave(move, digest);
   }
 
   /** As long as the destination has not opened. */
@@ -228,7 +217,6 @@ export class Moving {
     if (move === undefined || residence !== 'moved') refuse('organisation_does_not_move', { organisation });
     if (move.cell !== destination.name) refuse('organisation_moves_elsewhere', { cell: move.cell });
     const there = await organisationRow(destination.database, organisation);
-    // guard(moving: keys are wiped only where another cell has them): there === undefined || there.residence === 'arriving' ⇒ false
     if (there === undefined || there.residence === 'arriving')
       refuse('organisation_does_not_move', { organisation });
     const detail = `${source.name} to ${destination.name}, ${move.id}: the keys of ${source.name} are wiped`;
@@ -270,7 +258,7 @@ export class Moving {
     const { rows: merchants } = await source.database.query<{ id: number; row: string }>(MERCHANTS, [
       organisation,
     ]);
-    await this.#fencing(destination.database, async (connection) => {
+    await fencing(destination.database, organisation, async (connection) => {
       if ((await organisationRow(connection, organisation)) !== undefined)
         await lockOrganisation(connection, organisation);
       await connection.query(BEGIN_MOVE, [id, organisation, source.name, true, begunBy]);
@@ -297,7 +285,7 @@ export class Moving {
         },
         copyKeys: () => this.#copyKeys(),
         onBroken: (what) => this.#onBroken(what),
-        raisePositions: () => this.#raisePositions(),
+        raisePositions: () => raisePositions(source.database, destination.database, organisation),
         tell: (rows) => shown(rows),
       },
       copied,
@@ -311,11 +299,25 @@ export class Moving {
     }
   }
 
+  /** What is broken is found before anybody is refused. */
+  async #checkDirections(): Promise<void> {
+    const { source, destination, organisation } = this.parts;
+    const { rows } = await source.database.query<{ id: number }>(MERCHANTS, [organisation]);
+    const onBroken = (what: string) => this.#onBroken(what);
+    await brokenAtSource(
+      source.database,
+      rows.map(({ id }) => id),
+      onBroken,
+    );
+    await movedUsers(organisation, source, destination, onBroken);
+  }
+
   /** From here on the source refuses. What is under way is waited for: then nothing of the organisation can be committed any more. */
   async #close({ id }: MoveRow, copying: Copying): Promise<void> {
     const { source, destination, organisation, actor } = this.parts;
-    await this.#fencing(
+    await fencing(
       source.database,
+      organisation,
       async (connection) => {
         await this.#needMove(connection, id);
         const { residence } = await lockOrganisation(connection, organisation);
@@ -333,14 +335,13 @@ export class Moving {
     this.#closedAtMs = performance.now();
     await copying.pass(false);
     await this.#waitUntilDecided();
-    await this.#fencing(source.database, async (connection) => {
+    await fencing(source.database, organisation, async (connection) => {
       await this.#needMove(connection, id);
       await connection.query(SET_RESIDENCE, [organisation, 'closed', destination.name, destination.address]);
       const detail = `to ${destination.name}, ${id}`;
       await journalOrganisation(connection, { actor, action: 'organisation.closed', detail }, organisation);
       await connection.query(SET_MOVE_STATE, [id, 'closed', false]);
       return async () => {
-        // guard(moving: not closed while a payment is under way): if ((await this.#underWay(connection)) > 0) throw new UnderWay(); ⇒
         if ((await this.#underWay(connection)) > 0) throw new UnderWay();
         const { rows } = await connection.query<{ id: number }>(OPEN_REQUESTS, [organisation]);
         if (rows.length > 0) throw new UnderWay();
@@ -351,7 +352,6 @@ export class Moving {
   /** Another command may have taken the move back meanwhile. */
   async #needMove(connection: Queryable, id: string): Promise<void> {
     const move = await this.#moveById(connection, id);
-    // guard(moving: a move that was taken back closes nothing): move?.ended !== false ⇒ move === undefined
     if (move?.ended !== false)
       refuse('organisation_does_not_move', { organisation: this.parts.organisation });
   }
@@ -374,7 +374,7 @@ export class Moving {
   /** It could not be closed in time: better it pays on than that it waits. */
   async #goOnTrading(): Promise<void> {
     const { source, organisation, actor } = this.parts;
-    await this.#fencing(source.database, async (connection) => {
+    await fencing(source.database, organisation, async (connection) => {
       await lockOrganisation(connection, organisation);
       await connection.query(SET_RESIDENCE, [organisation, 'here', null, null]);
       const entry = {
@@ -395,7 +395,7 @@ export class Moving {
   /** Nothing changes at the source any more. Returns a digest of everything. */
   async #bringTheRest(copying: Copying): Promise<string> {
     const { source, organisation } = this.parts;
-    await this.#sequenceAll();
+    await sequenceAll(source.database, organisation);
     await new DayFigures(source.database, MOST_DAYS_KEPT).run();
     await copying.pass(false);
     await this.#history(copying, true);
@@ -404,18 +404,6 @@ export class Moving {
     const { compared, differences } = await copying.compare();
     if (differences.length > 0) refuse('organisation_differs', { organisation, differences });
     return digestOf(compared);
-  }
-
-  /** Every event has its place in the feed of the source: readers go on behind it. */
-  async #sequenceAll(): Promise<void> {
-    const { source, organisation } = this.parts;
-    for (const untilMs = performance.now() + PATIENCE_WITH_EVENTS_MS; ; ) {
-      const { rows } = await source.database.query<{ waiting: boolean }>(WITHOUT_POSITION, [organisation]);
-      if (!rows[0]?.waiting) return;
-      if (performance.now() > untilMs) refuse('organisation_events_wait', { organisation });
-      await source.database.query(SEQUENCE_EVENTS);
-      await sleep(POLL_MS);
-    }
   }
 
   /** Settings, users, endpoints, counters and figures, sealed, in one commit: what is there is never half of it. */
@@ -467,10 +455,9 @@ export class Moving {
   async #open(move: MoveRow, digest: string): Promise<void> {
     const { source, destination, organisation, actor } = this.parts;
     const sums = await this.#sums(destination.database);
-    await this.#raisePositions();
-    await this.#fencing(destination.database, async (connection) => {
+    await raisePositions(source.database, destination.database, organisation);
+    await fencing(destination.database, organisation, async (connection) => {
       const there = await this.#locked(connection, move.id);
-      // guard(moving: a move that was taken back is not opened): if (there.state !== 'copying') ⇒ if (there.state === 'open')
       if (there.state !== 'copying') refuse('organisation_does_not_move', { organisation });
       await lockOrganisation(connection, organisation);
       await connection.query(SET_RESIDENCE, [organisation, 'here', null, null]);
@@ -482,7 +469,7 @@ export class Moving {
   }
 
   /** The destination pays: from now on the source says where. */
-  async #leave(move: MoveRow, digest: string | null = null, _from = ''): Promise<Moved> {
+  async #leave(move: MoveRow, digest: string | null = null): Promise<Moved> {
     const { source, destination, organisation, actor } = this.parts;
     const sums = await this.#sums(source.database);
     await passingFence(source.database, organisation, async (connection) => {
@@ -494,7 +481,7 @@ export class Moving {
       const detail = `to ${destination.name}, ${move.id}: ${inWords(sums)}${of}`;
       await journalOrganisation(connection, { actor, action: 'organisation.moved', detail }, organisation);
     });
-    await this.#dropIdleFence(destination.database);
+    await dropIdleFence(destination.database);
     return this.#result(move, 'moved', digest);
   }
 
@@ -503,7 +490,7 @@ export class Moving {
     const { source, organisation, actor } = this.parts;
     const row = await this.#organisation();
     if (row.residence === 'moved') refuse('organisation_does_not_move', { organisation });
-    await this.#fencing(source.database, async (connection) => {
+    await fencing(source.database, organisation, async (connection) => {
       const { residence } = await lockOrganisation(connection, organisation);
       await connection.query(SET_MOVE_STATE, [move.id, 'taken back', true]);
       if (residence === 'here') return;
@@ -511,73 +498,7 @@ export class Moving {
       const entry = { actor, action: 'organisation.move_taken_back', detail: move.id } as const;
       await journalOrganisation(connection, entry, organisation);
     });
-    await this.#dropIdleFence(source.database);
-  }
-
-  /**
-   * A transaction that changes where the organisation is, with the triggers that keep others from writing. They wait for whoever writes at
-   * the moment, and everybody waits behind them: so they give up soon, and try again. What `work` returns is done behind the fence.
-   */
-  async #fencing(
-    database: Database,
-    work: (connection: Queryable) => Promise<(() => Promise<void>) | void>,
-    fenced: readonly string[] = FENCED,
-  ): Promise<void> {
-    const { organisation } = this.parts;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await passingFence(database, organisation, async (connection) => {
-          await connection.query(WAIT_BRIEFLY);
-          const behind = await work(connection);
-          await connection.query(FENCE, [fenced]);
-          await behind?.();
-        });
-      } catch (error) {
-        const isBusy = isLockTimeout(error) || isDeadlock(error) || error instanceof UnderWay;
-        if (!isBusy) throw error;
-        if (attempt === FENCE_ATTEMPTS) refuse('organisation_cannot_be_fenced', { organisation });
-        await sleep(FENCE_PAUSE_MS * (0.5 + Math.random()));
-      }
-    }
-  }
-
-  /** Where nobody is elsewhere any more nothing is left of it. If somebody reads just then, the triggers stay, and do nothing. */
-  async #dropIdleFence(database: Database): Promise<void> {
-    const { rows } = await database.query<{ nobody: boolean }>(NOBODY_IS_ELSEWHERE);
-    if (!rows[0]?.nobody) return;
-    for (const table of FENCED)
-      await database
-        .transaction(async (connection) => {
-          await connection.query(WAIT_BRIEFLY);
-          await connection.query(dropFence(table));
-        })
-        .catch((error: unknown) => {
-          if (!isLockTimeout(error) && !isDeadlock(error)) throw error;
-        });
-  }
-
-  async #raisePositions(): Promise<void> {
-    const { source, destination, organisation } = this.parts;
-    type Positions = { readonly newest: number; readonly counted: number; readonly highest: number };
-    const at = async (database: Queryable) =>
-      (await database.query<Positions>(POSITIONS, [organisation])).rows[0] as Positions;
-    const { highest, newest: given } = await at(source.database);
-    const upTo = Math.max(highest, given);
-    for (const untilMs = performance.now() + PATIENCE_WITH_EVENTS_MS; ; ) {
-      const here = await at(destination.database);
-      if (here.newest >= upTo && here.counted >= upTo) return;
-      const raised = await destination.database.transaction(async (connection) => {
-        await connection.query(LOCK_POSITIONS);
-        const { newest, counted } = await at(connection);
-        // guard(moving: what the destination has not counted yet is not passed over): if (counted < newest) return false; ⇒
-        if (counted < newest) return false;
-        await connection.query(RAISE_POSITIONS, [upTo]);
-        return true;
-      });
-      if (raised) return;
-      if (performance.now() > untilMs) refuse('organisation_events_wait', { organisation });
-      await new DayFigures(destination.database, MOST_DAYS_KEPT).run();
-    }
+    await dropIdleFence(source.database);
   }
 
   async #history(copying: Copying, whole: boolean): Promise<number> {
@@ -665,9 +586,6 @@ export class Moving {
     };
   }
 }
-
-/** Something of the organisation is still under way. */
-class UnderWay extends Error {}
 
 function inWords({ transactions, amountCents, inDoubt, settledCents, tokens, customers }: Sums): string {
   return `${transactions} transactions of ${amountCents} cents, ${inDoubt} in doubt, ${settledCents} cents settled, ${tokens} tokens of ${customers} customers`;
