@@ -69,6 +69,7 @@ const REFUSALS = {
     obstacles: readonly string[];
   }) => `organisation ${organisation} cannot move: ${obstacles.join('; ')}`,
   organisation_moves_elsewhere: 'its move to cell {cell} is not ended: go on with that one, or take it back',
+  organisation_is_being_moved: 'another command moves organisation {organisation} at the moment',
   organisation_does_not_move: 'organisation {organisation} has no move that this could be about',
   organisation_has_moved:
     'organisation {organisation} pays in cell {cell} by now: it comes back by a move in the other direction',

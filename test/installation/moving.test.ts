@@ -240,7 +240,7 @@ describe('what was done before goes on', () => {
     const own = (await two.api.purchase()).body.audit;
     await writeFile(
       file,
-      `acquirer_reference,transaction_type,amount,currency\n${line(installation, before.purchase)}${line('SECOND', own)}${line('SECOND', before.paidWithToken)}`,
+      `reference,transaction_type,amount_cents,currency\n${line(installation, before.purchase)}${line('SECOND', own)}${line('SECOND', before.paidWithToken)}`,
     );
     const reconciled = await cells.command(
       'two',

@@ -169,3 +169,13 @@ export const PASS_THE_FENCE: Statement = {
   name: '',
   text: `SELECT set_config('tollgate.moving', $1::integer::text, true)`,
 };
+
+/** The keys of what has changed since a pass ($2) began. */
+export function changedKeys({ name, key }: TableInPages): Statement {
+  return {
+    name: '',
+    text: `
+    SELECT json_build_array(${list(key)})::text AS key FROM ${name} t
+    WHERE organisation_id = $1 AND age(t.xmin) <= age($2::text::xid)`,
+  };
+}

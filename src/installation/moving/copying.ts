@@ -2,6 +2,7 @@
 // JSON that PostgreSQL writes and reads. What was changed since a pass is found by the transactions that wrote it, without triggers.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Prepared } from '../../acquirers/contract.js';
 import { isAsAsked, isAsDecided, outcomeSealOf } from '../../payments/outcome-seals.js';
 import { attestedWords, type StoredOutcome } from '../../payments/transaction.js';
@@ -11,6 +12,7 @@ import type { DataKeys } from '../../vault/keys/keys.js';
 import {
   COLUMNS_OF_TABLE,
   type Column,
+  changedKeys,
   digestOf,
   digestOfWhole,
   IN_UTC,
@@ -63,6 +65,13 @@ interface Difference {
   readonly destination: string;
 }
 
+interface Digested {
+  readonly rows: number;
+  /** Its last key. */
+  readonly last: string;
+  readonly digest: string;
+}
+
 interface PageRow {
   readonly key: string;
   readonly row: string;
@@ -99,6 +108,11 @@ const FOREIGN_KEY = '23503';
 
 export class Copying {
   readonly #columns = new Map<string, readonly Column[]>();
+  /** Pages that were the same in both cells, by the key before them, and since when their changes count. */
+  readonly #ahead = new Map<
+    string,
+    { readonly began: string; readonly pages: ReadonlyMap<string, Digested> }
+  >();
   #copied: Copied;
   #rows = 0;
 
@@ -169,15 +183,15 @@ export class Copying {
     const differences: Difference[] = [];
     const held = (table: string, there: Compared, here: Compared) => {
       compared.push(there);
-      // guard(moving: a copy that differs is not opened): there.sha256 !== here.sha256 || ⇒
       if (there.sha256 !== here.sha256 || there.rows !== here.rows)
         differences.push({ table, source: inWords(there), destination: inWords(here) });
     };
     for (const table of IN_PAGES) {
-      const [there, here] = await Promise.all(
-        [source, destination].map(({ database }) => this.#digest(database, table)),
-      );
-      held(table.name, there as Compared, here as Compared);
+      const { isSame, ...there } = await this.#compareTable(table);
+      compared.push(there);
+      // guard(moving: a copy that differs is not opened): if (!isSame) ⇒ if (there.rows < 0)
+      if (!isSame)
+        differences.push({ table: table.name, source: inWords(there), destination: 'not the same' });
     }
     for (const name of WHOLE) {
       const [there, here] = await Promise.all(
@@ -302,27 +316,69 @@ export class Copying {
     return `[${rows.map(({ row }) => row).join(',')}]`;
   }
 
-  #digest(database: Queryable, table: TableInPages): Promise<Compared> {
-    const { organisation } = this.parts;
-    return database.transaction(async (connection) => {
-      await connection.query(IN_UTC);
-      const columns = await this.#columnsOf(table.name);
-      const hash = createHash('sha256');
-      let rows = 0;
+  /**
+   * Page by page while the organisation trades, so that little is left to compare once it is closed: pages that are the same in both cells
+   * stay so, unless the source changes a row of them.
+   */
+  async compareAhead(): Promise<void> {
+    for (const table of IN_PAGES.filter(({ removable }) => removable !== true)) {
+      const began = (await this.#now()).xmin;
+      const pages = new Map<string, Digested>();
       for (let after: readonly unknown[] | undefined; ; ) {
-        const statement = digestOf(table, columns, after !== undefined);
-        const values = [organisation, PAGE_OF_DIGEST, ...(after ?? [])];
-        type Page = { readonly rows: number; readonly last: string; readonly digest: string };
-        const [page] = (await connection.query<Page>(statement, values)).rows;
-        if (page !== undefined) {
-          hash.update(page.digest);
-          rows += page.rows;
-        }
-        if (page === undefined || page.rows < PAGE_OF_DIGEST)
-          return { table: table.name, rows, sha256: hash.digest('hex') };
-        after = JSON.parse(page.last) as unknown[];
+        const beganMs = performance.now();
+        const [there, here] = await this.#digests(table, after);
+        if (there !== undefined && isDeepStrictEqual(there, here))
+          pages.set(JSON.stringify(after ?? null), there);
+        if (there === undefined || there.rows < PAGE_OF_DIGEST) break;
+        after = JSON.parse(there.last) as unknown[];
+        await sleep((performance.now() - beganMs) * REST);
       }
-    });
+      this.#ahead.set(table.name, { began, pages });
+    }
+  }
+
+  async #compareTable(table: TableInPages): Promise<Compared & { readonly isSame: boolean }> {
+    const { organisation, source } = this.parts;
+    const { began, pages } = this.#ahead.get(table.name) ?? { began: undefined, pages: new Map() };
+    const changed: Place[] = [];
+    if (began !== undefined) {
+      const values = [organisation, began];
+      const { rows } = await source.database.query<{ key: string }>(changedKeys(table), values);
+      for (const { key } of rows) changed.push(placeIn(key));
+    }
+    const hash = createHash('sha256');
+    let rows = 0;
+    let isSame = true;
+    for (let after: readonly unknown[] | undefined; ; ) {
+      const from = JSON.stringify(after ?? null);
+      const known = pages.get(from);
+      const isKnown =
+        known !== undefined && known.rows === PAGE_OF_DIGEST && !isChanged(from, known.last, changed);
+      const [there, here] = isKnown ? [known, known] : await this.#digests(table, after);
+      isSame &&= isDeepStrictEqual(there, here);
+      if (there !== undefined) {
+        hash.update(there.digest);
+        rows += there.rows;
+      }
+      if (there === undefined || there.rows < PAGE_OF_DIGEST)
+        return { table: table.name, rows, sha256: hash.digest('hex'), isSame };
+      after = JSON.parse(there.last) as unknown[];
+    }
+  }
+
+  /** Of the page after a key, at the source and at the destination; undefined where there is none. */
+  #digests(table: TableInPages, after: readonly unknown[] | undefined): Promise<(Digested | undefined)[]> {
+    const { organisation, source, destination } = this.parts;
+    return Promise.all(
+      [source, destination].map(({ database }) =>
+        database.transaction(async (connection) => {
+          await connection.query(IN_UTC);
+          const statement = digestOf(table, await this.#columnsOf(table.name), after !== undefined);
+          const values = [organisation, PAGE_OF_DIGEST, ...(after ?? [])];
+          return (await connection.query<Digested>(statement, values)).rows[0];
+        }),
+      ),
+    );
   }
 
   #digestOfWhole(database: Queryable, name: string): Promise<Compared> {
@@ -362,6 +418,35 @@ export class Copying {
     this.#copied = { ...this.#copied, journal: upTo };
     return this.parts.remember(this.#copied);
   }
+}
+
+/** The part of a key that both cells order as numbers are, or days. */
+type Place = readonly (number | string)[];
+
+function placeIn(key: string): Place {
+  const place: (number | string)[] = [];
+  for (const part of JSON.parse(key) as unknown[]) {
+    if (typeof part !== 'number' && !DAY.test(String(part))) break;
+    place.push(part as number | string);
+  }
+  return place;
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Whether any of the rows may lie on the page. On its borders, it does. */
+function isChanged(from: string, last: string, changed: readonly Place[]): boolean {
+  const [first, end] = [from === 'null' ? undefined : placeIn(from), placeIn(last)];
+  return changed.some((place) => (first === undefined || order(first, place) <= 0) && order(place, end) <= 0);
+}
+
+function order(one: Place, other: Place): number {
+  for (const [index, part] of one.entries()) {
+    const against = other[index];
+    if (against === undefined || part === against) continue;
+    return part < against ? -1 : 1;
+  }
+  return 0;
 }
 
 /** What each cell makes for itself: seals of users under its own key, and when they called it last. */

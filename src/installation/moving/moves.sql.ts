@@ -322,3 +322,9 @@ export const SUMS: Statement = {
       (SELECT count(*)::integer FROM token WHERE organisation_id = $1 AND deleted_at IS NULL) AS tokens,
       (SELECT count(*)::integer FROM customer WHERE organisation_id = $1) AS customers`,
 };
+
+/** One command at a time copies an organisation ($1): two would overwrite what the other has brought up to date. */
+export const LOCK_MOVE: Statement = {
+  name: '',
+  text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate move'), $1::integer) AS locked`,
+};

@@ -8,7 +8,7 @@ import type { EntrySigner } from '../../journal/entry-signer.js';
 import type { JournalAction } from '../../journal/journal.js';
 import { journalMerchant } from '../../organisations/sealed-merchant.js';
 import { journalOrganisation, lockOrganisation } from '../../organisations/sealed-organisation.js';
-import type { Database, Queryable } from '../../postgres/database.js';
+import { Database, type Queryable } from '../../postgres/database.js';
 import type { Progress } from '../../tasks/task.js';
 import type { OrganisationId } from '../../values/ids.js';
 import { refuse } from '../../values/refusal.js';
@@ -31,6 +31,7 @@ import {
   FIGURE_KEYS,
   FORMER_INSTALLATIONS,
   figuresOf,
+  LOCK_MOVE,
   LONGEST_DEADLINE,
   MERCHANTS,
   MOVE_BY_ID,
@@ -159,8 +160,22 @@ export class Moving {
     };
   }
 
-  /** Begins, or goes on. */
+  /** Begins, or goes on. On a session of its own that one command at a time has. */
   async move(): Promise<Moved> {
+    const { organisation, source } = this.parts;
+    const lock = new Database(source.database.url, { maxConnections: 1, patient: true });
+    try {
+      return await lock.transaction(async (connection) => {
+        const { rows } = await connection.query<{ locked: boolean }>(LOCK_MOVE, [organisation]);
+        if (!rows[0]?.locked) refuse('organisation_is_being_moved', { organisation });
+        return this.#move();
+      });
+    } finally {
+      await lock.close();
+    }
+  }
+
+  async #move(): Promise<Moved> {
     const { destination } = this.parts;
     const move = await this.#begun();
     if (move.cell !== destination.name) refuse('organisation_moves_elsewhere', { cell: move.cell });
@@ -176,6 +191,8 @@ export class Moving {
     if (residence !== 'closed') {
       await this.#copyWhileTrading(copying);
       await this.#checkDirections();
+      await copying.compareAhead();
+      await this.#copyWhileTrading(copying);
       await this.#close(move, copying);
     }
     this.#closedAtMs ??= performance.now();
