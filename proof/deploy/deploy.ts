@@ -127,7 +127,7 @@ for (const path of CONFIGURATIONS) {
   // Names and files that are known only where it runs.
   const local = text
     .replaceAll(/\b(?:gateway\d|db\d|\w+-[ab]\.internal):(?=\d)/g, '127.0.0.1:')
-    .replaceAll('/etc/haproxy/tls/ ', `${pem('site.pem')} `)
+    .replaceAll(/\/etc\/haproxy\/tls\/(?=\s)/g, pem('site.pem'))
     .replaceAll(/\/etc\/haproxy(?:\/tls)?\b/g, folder)
     .replaceAll('/run/haproxy', folder);
   writeFileSync(join(folder, 'haproxy.cfg'), local);
