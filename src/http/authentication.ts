@@ -87,7 +87,7 @@ export async function provenCaller(
   if (client === undefined) return undefined;
   const isOwnHost =
     isOwn(services.hostNames, client, raw) ??
-    !(await services.hostNames.read(raw.headers.host ?? '', client.organisationId));
+    !(await services.hostNames.isOthersNow(raw.headers.host ?? '', client.organisationId));
   return admitted(services, client, raw, { isOwnHost, writes });
 }
 
