@@ -1,7 +1,8 @@
 // `organisation move`: from the cell whose settings the command has, to another cell of the fleet.
 import { hostname } from 'node:os';
 import { type Cell, cellCalled } from '../../installation/fleet/fleet-file.js';
-import { type Foreseen, type Moved, Moving, type MovingCell } from '../../installation/moving/moving.js';
+import type { Foreseen, Moved } from '../../installation/moving/moved.js';
+import { Moving, type MovingCell } from '../../installation/moving/moving.js';
 import { cellRow } from '../../installation/moving/obstacles.js';
 import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';

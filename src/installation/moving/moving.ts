@@ -1,6 +1,6 @@
 // An organisation moves to another cell. Each step is a durable commit that can be run again: a command that was killed goes on where it
 // stopped. One row decides which cell pays: the move at the destination is opened, or taken back, and never both.
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MOST_DAYS_KEPT } from '../../events/feed.js';
 import { DayFigures } from '../../figures/day-figures.js';
@@ -13,7 +13,7 @@ import type { Progress } from '../../tasks/task.js';
 import type { OrganisationId } from '../../values/ids.js';
 import { refuse } from '../../values/refusal.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
-import { type Compared, type Copied, Copying, passingFence } from './copying.js';
+import { type Copied, Copying, passingFence } from './copying.js';
 import {
   brokenAtSource,
   copyDataKeys,
@@ -25,6 +25,7 @@ import {
 } from './directions.js';
 import { dropIdleFence, fencing, UnderWay } from './fence.js';
 import { copyHistory } from './history.js';
+import { digestOf, type Foreseen, inWords, type Moved, type Sums } from './moved.js';
 import {
   ARRIVE,
   BEGIN_MOVE,
@@ -52,14 +53,7 @@ import {
   UNDER_WAY,
   WIPE_DATA_KEYS,
 } from './moves.sql.js';
-import {
-  findObstacles,
-  type OrganisationRow,
-  operatorsOf,
-  organisationRow,
-  type Size,
-  sizeOf,
-} from './obstacles.js';
+import { findObstacles, type OrganisationRow, operatorsOf, organisationRow, sizeOf } from './obstacles.js';
 import { raisePositions, sequenceAll } from './positions.js';
 
 /** A cell as a move reaches it: with the login that owns its tables, and its keys. */
@@ -93,39 +87,6 @@ interface MoveRow {
   readonly copied: Copied;
   readonly begunBy: string;
   readonly ended: boolean;
-}
-
-interface Sums {
-  readonly transactions: number;
-  readonly amountCents: number;
-  readonly inDoubt: number;
-  readonly settledCents: number;
-  readonly tokens: number;
-  readonly customers: number;
-}
-
-export interface Moved extends Sums {
-  readonly move: string;
-  readonly organisation: number;
-  readonly from: string;
-  readonly to: string;
-  readonly outcome: 'moved' | 'taken back' | 'finished';
-  readonly rowsCopied: number;
-  /** From when on the source refused, until the destination was open. */
-  readonly closedMs: number | null;
-  readonly operatorsLeft: readonly string[];
-  readonly broken: readonly string[];
-  /** Of all tables together. */
-  readonly sha256: string | null;
-}
-
-export interface Foreseen {
-  readonly organisation: number;
-  readonly from: string;
-  readonly to: string;
-  readonly obstacles: readonly string[];
-  readonly operatorsLeft: readonly string[];
-  readonly size: Size;
 }
 
 /** A pass is small enough when what it would take once the organisation is closed is a moment. */
@@ -602,14 +563,4 @@ export class Moving {
       sha256,
     };
   }
-}
-
-function inWords({ transactions, amountCents, inDoubt, settledCents, tokens, customers }: Sums): string {
-  return `${transactions} transactions of ${amountCents} cents, ${inDoubt} in doubt, ${settledCents} cents settled, ${tokens} tokens of ${customers} customers`;
-}
-
-function digestOf(compared: readonly Compared[]): string {
-  const hash = createHash('sha256');
-  for (const { table, rows, sha256 } of compared) hash.update(`${table} ${rows} ${sha256}\n`);
-  return hash.digest('hex');
 }
