@@ -242,7 +242,10 @@ describe('SQL', () => {
   test('a table is written by the folder that owns it', () => {
     const writes = /\b(?:INSERT\s+INTO|UPDATE(?!\s+(?:OF|SET|SKIP)\b)|DELETE\s+FROM|TRUNCATE)\s+([a-z_]+)/g;
     expectNone(
-      SOURCES.filter(({ path }) => path.endsWith('.sql.ts')).flatMap(({ path, text }) =>
+      // A move brings whole rows of every table, as their owner has written them in another cell.
+      SOURCES.filter(
+        ({ path }) => path.endsWith('.sql.ts') && !path.startsWith('src/installation/moving/'),
+      ).flatMap(({ path, text }) =>
         [...withoutComments(text).matchAll(writes)]
           .filter(([, table = '']) => ![TABLE_OWNERS[table]].flat().includes(folderOf(path)))
           .map(([written]) => `${path}: ${written}`),

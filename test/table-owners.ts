@@ -3,6 +3,8 @@
 /** Which folder alone writes a table. Another one that has to, in a statement of its own, takes a fragment from the owner. */
 export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> = {
   schema_migration: 'postgres',
+  organisation_move: 'installation',
+  former_installation: 'installation',
   journal: 'journal',
   journal_block: 'journal',
   journal_chain: 'journal',

@@ -23,6 +23,8 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
     `${message}; use \`tollgate user revoke\` or \`user rotate --reseal\`, \`operator remove\`, \`approval require\` or \`approval refuse\``,
   acquirer_unprotected: ({ message }) =>
     `${message}; give --tls and --mac-key-file, or --plaintext-i-know where the way itself is protected`,
+  organisation_row_broken: ({ message, details }) => `${message}, with --even-broken ${details.what}`,
+  organisation_events_wait: ({ message }) => `${message}; \`tollgate event status\` shows it`,
   seal_broken: ({ message, details }) =>
     `${message}; find out who, put it right, then seal it as it is with \`tollgate keys seal ${details.subject}\``,
   several_organisations: ({ message }) => `${message}, with --organisation or --merchant`,

@@ -2,7 +2,7 @@ import { OUTCOME } from '../payments/outcome-seals.sql.js';
 import { APPROVE_CLEARED } from '../payments/status.sql.js';
 import { bytes, columns, integer } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
-import { isNotElsewhere } from '../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../postgres/elsewhere.js';
 import type { Audit } from '../values/ids.js';
 
 /** Whether there is anything to do at all. Asked every second, of an index that is empty most of the time. */

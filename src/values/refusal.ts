@@ -78,9 +78,9 @@ const REFUSALS = {
   organisation_cannot_be_fenced:
     'others write to the tables of organisation {organisation} without a pause; run the same again',
   organisation_events_wait:
-    'events of organisation {organisation} get no position: a transaction of the database stays open; see `tollgate event status`, and run the same again',
+    'events of organisation {organisation} get no position: a transaction of the database stays open; run the same again once it has ended',
   organisation_row_broken:
-    '{what} of organisation {organisation} is not as it was sealed: find out who has changed it; it goes along as it is, and stays broken, with --even-broken {what}',
+    '{what} of organisation {organisation} is not as it was sealed: find out who has changed it; if you name it, it goes along as it is, and stays broken',
   organisation_differs: ({
     organisation,
     differences,
@@ -89,8 +89,7 @@ const REFUSALS = {
     differences: readonly { table: string; source: string; destination: string }[];
   }) =>
     `organisation ${organisation} is not opened, because the copy differs: ${differences.map(({ table, source, destination }) => `${table} (${source} there, ${destination} here)`).join('; ')}`,
-  cell_is_not_this_one:
-    'this command runs on cell {cell}, and the fleet has no cell of that name; see `tollgate cell show`',
+  cell_is_not_this_one: 'this command runs on cell {cell}, and the fleet has no cell of that name',
   cell_is_another: 'the settings of cell {cell} in the fleet lead to cell {found}',
   cell_without_settings:
     'the fleet file names no settings for cell {cell}: its database is not reached from here',

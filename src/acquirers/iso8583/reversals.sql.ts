@@ -1,6 +1,6 @@
 import { columns, integer, optionalText, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
-import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.js';
 import type { LateAnswer } from './wire/outstanding.js';
 
 const BEGUN = `stan, response_code AS "responseCode", authorisation_code AS "authorisationCode"`;

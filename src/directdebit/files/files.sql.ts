@@ -1,7 +1,7 @@
 import { newestSeal } from '../../journal/seals.js';
 import { SETTLE_LODGED } from '../../payments/status.sql.js';
 import type { Statement } from '../../postgres/database.js';
-import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.js';
 import { SEALED_ITEM, WITH_ACCOUNTS } from './item-seals.sql.js';
 
 /** Whether the transaction t collects money: what `directDebitMode` says, for statements that add up. */

@@ -25,7 +25,7 @@ import {
   removeOthers,
   removeRows,
   rowsOf,
-} from './copying.sql.js';
+} from './table-statements.js';
 import { IN_PAGES, type TableInPages, WHOLE } from './tables.js';
 
 /** What the copying needs of a cell. */

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, isDeadlock, isLockTimeout, type Queryable } from '../../postgres/database.js';
 import { refuse } from '../../values/refusal.js';
 import { passingFence } from './copying.js';
-import { dropFence, FENCE, NOBODY_IS_ELSEWHERE, WAIT_BRIEFLY } from './moves.sql.js';
+import { FENCE, NOBODY_IS_ELSEWHERE, WAIT_BRIEFLY } from './moves.sql.js';
+import { dropFence } from './table-statements.js';
 import { FENCED } from './tables.js';
 
 /** So often it is tried to wait for whoever writes. */

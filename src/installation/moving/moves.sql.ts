@@ -65,16 +65,6 @@ export const NOBODY_IS_ELSEWHERE: Statement = {
   text: `SELECT NOT EXISTS (SELECT FROM organisation WHERE residence <> 'here') AS nobody`,
 };
 
-export function dropFence(table: string): Statement {
-  return {
-    name: '',
-    text: `
-    DROP TRIGGER IF EXISTS organisation_is_closing ON ${table};
-    DROP TRIGGER IF EXISTS organisation_is_elsewhere ON ${table};
-    DROP TRIGGER IF EXISTS organisation_is_elsewhere_still ON ${table}`,
-  };
-}
-
 /** Arrives for the first time, or again. */
 export const ARRIVE: Statement = {
   name: '',
@@ -204,51 +194,6 @@ export const SUBJECTS_BEFORE: Statement = {
     UNION ALL SELECT 'user/' || username FROM gateway_user WHERE organisation_id = $1
     UNION ALL SELECT DISTINCT 'routes/' || merchant_id FROM route WHERE organisation_id = $1
     UNION ALL SELECT 'bank/' || merchant_id FROM direct_entry WHERE organisation_id = $1`,
-};
-
-export function figuresOf(table: string): Statement {
-  return {
-    name: '',
-    text: `SELECT coalesce(json_agg(f), '[]')::text AS rows FROM ${table} f WHERE organisation_id = $1`,
-  };
-}
-
-/** The figures ($2) of an organisation ($1) in the place of those that are here, and what that changes in the totals. */
-export function putFigures(table: string, key: readonly string[]): Statement {
-  const keys = key.join(', ');
-  return {
-    name: '',
-    text: `
-    WITH coming AS MATERIALIZED (SELECT * FROM json_populate_recordset(NULL::${table}, $2::json)),
-    before AS MATERIALIZED (SELECT * FROM ${table} WHERE organisation_id = $1),
-    gone AS (
-      DELETE FROM ${table} f WHERE f.organisation_id = $1
-        AND NOT EXISTS (SELECT FROM coming c WHERE ${key.map((name) => `c.${name} = f.${name}`).join(' AND ')})
-    ), put AS (
-      INSERT INTO ${table} AS f (organisation_id, ${keys}, count, cents)
-      SELECT $1, ${keys}, count, cents FROM coming
-      ON CONFLICT (organisation_id, ${keys}) DO UPDATE SET count = excluded.count, cents = excluded.cents
-    )
-    INSERT INTO ${table} AS f (organisation_id, ${keys}, count, cents)
-    SELECT 0, ${keys}, sum(count), sum(cents) FROM (
-      SELECT ${keys}, count, cents FROM coming UNION ALL SELECT ${keys}, -count, -cents FROM before) changed
-    GROUP BY ${keys} HAVING sum(count) <> 0 OR sum(cents) <> 0
-    ON CONFLICT (organisation_id, ${keys}) DO UPDATE SET count = f.count + excluded.count, cents = f.cents + excluded.cents`,
-  };
-}
-
-export const FIGURE_KEYS: Readonly<Record<string, readonly string[]>> = {
-  figures_by_minute: ['minute', 'mode', 'currency', 'transaction_type', 'status'],
-  figures_by_hour: [
-    'hour',
-    'mode',
-    'currency',
-    'transaction_type',
-    'status',
-    'acquirer',
-    'method',
-    'response_code',
-  ],
 };
 
 export const STANS: Statement = {

@@ -29,9 +29,7 @@ import { digestOf, type Foreseen, inWords, type Moved, type Sums } from './moved
 import {
   ARRIVE,
   BEGIN_MOVE,
-  FIGURE_KEYS,
   FORMER_INSTALLATIONS,
-  figuresOf,
   LOCK_MOVE,
   LONGEST_DEADLINE,
   MERCHANTS,
@@ -40,7 +38,6 @@ import {
   OPEN_REQUESTS,
   PUT_FORMER_INSTALLATION,
   PUT_MERCHANTS,
-  putFigures,
   RAISE_STANS,
   REMEMBER_COPIED,
   REMOVE_FORMER_INSTALLATIONS,
@@ -55,6 +52,7 @@ import {
 } from './moves.sql.js';
 import { findObstacles, type OrganisationRow, operatorsOf, organisationRow, sizeOf } from './obstacles.js';
 import { raisePositions, sequenceAll } from './positions.js';
+import { FIGURE_KEYS, figuresOf, putFigures } from './table-statements.js';
 
 /** A cell as a move reaches it: with the login that owns its tables, and its keys. */
 export interface MovingCell extends SealingCell {

@@ -1,5 +1,5 @@
 import type { Statement } from '../../postgres/database.js';
-import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.js';
 import { A_WHILE } from './card-ends.sql.js';
 import { HAS_CARD } from './card-life.sql.js';
 

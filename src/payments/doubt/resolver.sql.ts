@@ -1,6 +1,6 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
 import type { Statement } from '../../postgres/database.js';
-import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.js';
 import { OUTCOME } from '../outcome-seals.sql.js';
 import { LEFT_BEHIND, LEFT_BEHIND_BY_ONE } from '../status.sql.js';
 

@@ -1,5 +1,5 @@
 import type { Statement } from '../../postgres/database.js';
-import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.js';
 
 /** A starting process may follow one that left transactions unattended. */
 export const ASK_FOR_A_SWEEP: Statement = {

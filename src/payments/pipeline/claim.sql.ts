@@ -269,8 +269,7 @@ const INSERT_ALLOWED = `inserted AS (
     )`;
 
 // guard(refund: its amount is reserved while it is in doubt): + inserted.amount_cents ⇒
-/** `sender`: the installation that sent the target, if that was another cell. No organisation moves where Citus spreads them. */
-const reserveOnTargets = (sender = 'NULL::text') => `reserved AS (
+const RESERVE_ON_TARGETS = `reserved AS (
       UPDATE transaction t SET
       refunded_cents = CASE WHEN inserted.transaction_type = 'refund' THEN t.refunded_cents + inserted.amount_cents ELSE t.refunded_cents END,
       completed_cents = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.amount_cents ELSE t.completed_cents END,
@@ -283,10 +282,10 @@ const reserveOnTargets = (sender = 'NULL::text') => `reserved AS (
         ${OUTCOME} AS target
     )
     SELECT organisation_id AS "organisationId", audit, amount_cents AS "amountCents", currency, acquirer, card_mask AS "cardMask",
-      card_type AS "cardType", bank_account AS "bankAccount", target, ${sender} AS "targetSentBy",`;
+      card_type AS "cardType", bank_account AS "bankAccount", target,`;
 
 /** What was asked of the same target before, for the process to hold against the target. */
-const WITH_OPERATIONS = `${reserveOnTargets('sent_by(organisation_id, target_audit)')}
+const WITH_OPERATIONS = `${RESERVE_ON_TARGETS} sent_by(organisation_id, target_audit) AS "targetSentBy",
       (SELECT ${OUTCOMES} FROM transaction t
         WHERE t.organisation_id = reserved.organisation_id AND t.merchant_id = reserved.merchant_id
           AND t.target_audit = reserved.target_audit) AS operations
@@ -297,7 +296,7 @@ const OPERATIONS_ELSEWHERE = `operations AS MATERIALIZED (
       SELECT t.target_audit, ${OUTCOME} AS stored FROM transaction t
       WHERE t.organisation_id = ($3::integer[])[1] AND t.merchant_id = ANY ($5::integer[]) AND t.target_audit = ANY ($6::integer[])
     )`;
-const WITH_OPERATIONS_ELSEWHERE = `${reserveOnTargets()}
+const WITH_OPERATIONS_ELSEWHERE = `${RESERVE_ON_TARGETS} NULL::text AS "targetSentBy",
       (SELECT coalesce(json_agg(stored), '[]'::json) FROM operations
         WHERE operations.target_audit = reserved.target_audit) AS operations
     FROM reserved`;

@@ -1,5 +1,5 @@
 import type { Statement } from '../../postgres/database.js';
-import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.js';
 
 /** Why the newest data key `k` of a merchant is due, if it is: after $1 days, or $2 seals. */
 // guard(renewal of keys: of those that have sealed too much): 2 THEN ⇒ 2 * 1000 THEN

@@ -1,6 +1,6 @@
 import { bytes, columns, integer } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
-import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.js';
 
 /** After the organisation, the merchant and the new version. */
 export const RESEALED = columns<{ readonly row: number; readonly sealed: Buffer }>(

@@ -1,6 +1,6 @@
 import { bigint, columns, float, integer, optionalText, smallint, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
-import { isNotElsewhere } from '../../postgres/elsewhere.sql.js';
+import { isNotElsewhere } from '../../postgres/elsewhere.js';
 import { INTO_ATTEMPTS } from '../attempts.sql.js';
 import { NEWEST_OF_ENDPOINT } from '../endpoints.sql.js';
 import type { DeliveryKey, EndpointKey, Postponed } from './delivery.js';
