@@ -14,7 +14,8 @@ export const COLUMNS_OF_TABLE: Statement = {
 /** What a pass begins with: whatever is committed from now on was written by a transaction that is not older than this one. */
 export const PASS_BEGINS: Statement = {
   name: '',
-  text: `SELECT pg_snapshot_xmin(pg_current_snapshot())::xid::text AS xmin, database_lineage() AS lineage`,
+  text: `
+    SELECT pg_snapshot_xmin(pg_current_snapshot())::xid::text AS xmin, database_lineage() AS lineage`,
 };
 
 export interface Column {
@@ -98,12 +99,16 @@ export function putPage({ name, key, appended }: TableInPages, columns: readonly
   return {
     name: '',
     text: `${putRows(name, columns)}
-    ON CONFLICT (organisation_id, ${list(key)}) DO ${set === '' ? 'NOTHING' : `UPDATE SET ${set}`}`,
+    ON CONFLICT (organisation_id, ${list(key)}) DO UPDATE SET ${set}`,
   };
 }
 
 export function removeRows(name: string): Statement {
-  return { name: '', text: `DELETE FROM ${name} WHERE organisation_id = $1` };
+  return {
+    name: '',
+    text: `
+    DELETE FROM ${name} WHERE organisation_id = $1`,
+  };
 }
 
 /** The keys of a page ($2) after a key ($3 and on), for rows that have gone. */
@@ -162,12 +167,17 @@ export function digestOfWhole(name: string, columns: readonly Column[], made: re
 }
 
 /** Both cells write times alike. */
-export const IN_UTC: Statement = { name: '', text: `SELECT set_config('TimeZone', 'UTC', true)` };
+export const IN_UTC: Statement = {
+  name: '',
+  text: `
+    SELECT set_config('TimeZone', 'UTC', true)`,
+};
 
 /** Lets this transaction write what is fenced of an organisation ($1). */
 export const PASS_THE_FENCE: Statement = {
   name: '',
-  text: `SELECT set_config('tollgate.moving', $1::integer::text, true)`,
+  text: `
+    SELECT set_config('tollgate.moving', $1::integer::text, true)`,
 };
 
 /** The keys of what has changed since a pass ($2) began. */
@@ -193,7 +203,8 @@ export function dropFence(table: string): Statement {
 export function figuresOf(table: string): Statement {
   return {
     name: '',
-    text: `SELECT coalesce(json_agg(f), '[]')::text AS rows FROM ${table} f WHERE organisation_id = $1`,
+    text: `
+    SELECT coalesce(json_agg(f), '[]')::text AS rows FROM ${table} f WHERE organisation_id = $1`,
   };
 }
 
