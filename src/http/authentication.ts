@@ -4,7 +4,6 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { type RefusedRequest, refused } from '../api/problems.js';
 import { amongTestMerchants, type Caller, type Callers } from '../organisations/users/callers.js';
@@ -53,23 +52,23 @@ export function credentialsOf(request: IncomingMessage): string {
 }
 
 /** The caller, if the credentials were verified a moment ago, as nearly all were. Does not wait. */
-export function knownCaller(services: AuthenticationServices, { raw }: FastifyRequest): Caller | undefined {
-  const caller = services.callers.known(credentialsOf(raw));
-  return caller && admitted(services, caller, raw);
+export function knownCaller(services: AuthenticationServices, request: IncomingMessage): Caller | undefined {
+  const caller = services.callers.known(credentialsOf(request));
+  return caller && admitted(services, caller, request);
 }
 
-function certificateOf(request: FastifyRequest): ShownCertificate | undefined {
-  const certificate = clientCertificate(request.raw);
+function certificateOf(request: IncomingMessage): ShownCertificate | undefined {
+  const certificate = clientCertificate(request);
   return certificate && shownCertificate(certificate);
 }
 
 /** The caller, or undefined if the credentials are wrong. */
 export async function provenCaller(
   services: AuthenticationServices,
-  request: FastifyRequest,
+  request: IncomingMessage,
 ): Promise<Caller | undefined> {
-  const caller = await prove(services.callers, credentialsOf(request.raw), request);
-  return caller && admitted(services, caller, request.raw);
+  const caller = await prove(services.callers, credentialsOf(request), request);
+  return caller && admitted(services, caller, request);
 }
 
 /** Refuses before the body is read: too many requests, or a forbidden address. Nearly all users may call from anywhere. */
@@ -97,7 +96,7 @@ function refuseFromElsewhere(
 async function prove(
   callers: Callers,
   credentials: string,
-  request: FastifyRequest,
+  request: IncomingMessage,
 ): Promise<Caller | undefined> {
   const { username, secret } = basicCredentials(request);
   if (username === undefined) return undefined;
@@ -110,7 +109,7 @@ async function prove(
   });
 }
 
-function basicCredentials({ headers }: FastifyRequest): { username?: string; secret: string } {
+function basicCredentials({ headers }: IncomingMessage): { username?: string; secret: string } {
   const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (encoded === '') return { secret: '' };
   const bytes = Buffer.from(encoded, 'base64');
@@ -123,13 +122,13 @@ function basicCredentials({ headers }: FastifyRequest): { username?: string; sec
 /** Refuses wrong credentials, after a delay if there were too many. */
 export async function refusedLogIn(
   { failedLogIns, clientAddresses }: AuthenticationServices,
-  request: FastifyRequest,
+  request: IncomingMessage,
 ): Promise<RefusedRequest> {
   const { username } = basicCredentials(request);
   const certificate = certificateOf(request);
   await failedLogIns.turn({
     username,
-    address: clientAddresses.of(request.raw),
+    address: clientAddresses.of(request),
     certificate: certificate && shownFingerprint(certificate.fingerprint),
   });
   return refused('unauthenticated', ['header', 'Authorization']);

@@ -7,10 +7,11 @@ import { refusalResponse } from '../api/refusals.js';
 import { JSON_TYPE, type RequestFigures, type RequestLog, refusalOfConnection } from './answers.js';
 import type { ClientAddresses } from './authentication.js';
 import type { Handlers, Refusal } from './connection-queue.js';
+import type { Route } from './exchange.js';
 
 export function refusing(
   requestLog: RequestLog,
-  addresses: Addresses,
+  addresses: Addresses<Route>,
   clientAddresses: ClientAddresses,
   figures: RequestFigures,
 ): Handlers['refuse'] {
