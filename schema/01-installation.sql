@@ -45,6 +45,10 @@ CREATE TABLE gateway (
   lost_until timestamptz,
   -- Who noted it, for as long as it is not in the journal: the key of the journal may come after the database.
   lost_noted_by text,
+  -- What this installation is called among others, between which organisations move; and which IDs it gives out, so that no two
+  -- installations give out the same.
+  cell text NOT NULL DEFAULT 'one' CONSTRAINT cell_named CHECK (cell ~ '^[a-z][a-z0-9-]{0,30}$'),
+  cell_number integer NOT NULL DEFAULT 1 CONSTRAINT cell_numbered CHECK (cell_number BETWEEN 1 AND 2000),
   CONSTRAINT lost_time_has_both_ends CHECK ((lost_from IS NULL) = (lost_until IS NULL))
 );
 INSERT INTO gateway (lineage) VALUES (database_lineage());
@@ -104,5 +108,7 @@ CREATE TABLE process (
   links json NOT NULL DEFAULT '[]',
   -- So long after its last heartbeat a process may be presumed dead. It goes by the same time itself, and stops claiming and sending
   -- before: whoever looks after the dead uses the timeout of each, not its own.
-  timeout_ms integer NOT NULL DEFAULT 5000 CHECK (timeout_ms > 0)
+  timeout_ms integer NOT NULL DEFAULT 5000 CHECK (timeout_ms > 0),
+  -- The release of Tollgate that it runs.
+  release text
 );

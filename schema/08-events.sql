@@ -23,11 +23,14 @@ CREATE TABLE event (
   -- What a look-up would have answered of a customer or token, as JSON. Empty for transactions: theirs can be told from their row.
   data varchar(400) NOT NULL DEFAULT '',
   user_id integer,
-  -- What one commit tells of several transactions of a merchant is one row until it gets its positions: to write and to remove a row
-  -- for each took PostgreSQL as long as to put it into the feed.
-  -- In the place of the subject and the version, where there are several.
+  -- What one commit tells of several transactions is one row until it gets its positions, of however many organisations they are: to
+  -- write and to remove a row for each took PostgreSQL as long as to put it into the feed.
+  -- In the place of the columns above, where there are several.
   subjects integer[],
-  versions integer[]
+  versions integer[],
+  organisations integer[],
+  merchants integer[],
+  users integer[]
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 CREATE INDEX event_by_xid ON event (xid);
 
@@ -160,9 +163,11 @@ BEGIN
     WHERE (xid >= from_xid OR xid = ANY (and_xids)) AND (last_id IS NULL OR id <= last_id)
       AND (NOT state.spread OR id < coalesce((SELECT up_to FROM finished), 9223372036854775807)) RETURNING *
   ), each AS (
-    SELECT id, created_at, organisation_id, merchant_id, unnest(coalesce(subjects, ARRAY[subject])) AS subject,
-      unnest(coalesce(versions, ARRAY[version])) AS version, type, data, user_id
-    FROM taken
+    SELECT taken.id, taken.created_at, coalesce(told.organisation_id, taken.organisation_id) AS organisation_id,
+      coalesce(told.merchant_id, taken.merchant_id) AS merchant_id, told.subject, told.version, taken.type, taken.data,
+      coalesce(told.user_id, taken.user_id) AS user_id
+    FROM taken CROSS JOIN LATERAL unnest(taken.organisations, taken.merchants, coalesce(taken.subjects, ARRAY[taken.subject]),
+      coalesce(taken.versions, ARRAY[taken.version]), taken.users) AS told(organisation_id, merchant_id, subject, version, user_id)
   ), numbered AS (
     SELECT newest + row_number() OVER (ORDER BY id) AS place, each.* FROM each
   ), put AS (

@@ -53,7 +53,10 @@ BEGIN
   GRANT UPDATE (key_encryption_key, wrapped) ON installation_key TO tollgate_operator;
   -- A row can be locked by whoever may change something of it.
   GRANT UPDATE (created_at) ON merchant TO tollgate_application;
-  REVOKE INSERT, DELETE ON organisation FROM tollgate_application;
+  -- Who serves counts, and does not say where clients are to call.
+  -- guard(roles: who serves sends no client elsewhere): REVOKE INSERT, UPDATE, DELETE ON organisation ⇒ REVOKE INSERT, DELETE ON organisation
+  REVOKE INSERT, UPDATE, DELETE ON organisation FROM tollgate_application;
+  GRANT UPDATE (next_audit, next_customer_id, next_token_id, lost_first_audit, lost_last_audit) ON organisation TO tollgate_application;
   -- Nobody of them moves the transactions to other servers, and the clock is the operators'.
   -- guard(roles: nobody says that transactions are elsewhere): REVOKE INSERT, UPDATE, DELETE ON gateway ⇒ REVOKE INSERT, DELETE ON gateway
   REVOKE INSERT, UPDATE, DELETE ON gateway FROM tollgate_application, tollgate_operator;

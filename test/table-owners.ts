@@ -60,5 +60,5 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   plugin_setting: 'organisations',
   // Rows in which several folders have columns of their own: counters, and what an installation has only one of.
   organisation: ['organisations', 'vault', 'payments'],
-  gateway: ['vault', 'clock', 'payments'],
+  gateway: ['vault', 'clock', 'payments', 'installation'],
 };

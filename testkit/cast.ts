@@ -6,6 +6,7 @@ import { sealAsItIs, verifySubjects } from '../src/installation/subjects.js';
 import { EntrySigner, setSigner } from '../src/journal/entry-signer.js';
 import { addMerchant } from '../src/organisations/merchants.js';
 import { addOrganisation } from '../src/organisations/organisations.js';
+import { journalOrganisation } from '../src/organisations/sealed-organisation.js';
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { addUser } from '../src/organisations/users/users.js';
 import { Database } from '../src/postgres/database.js';
@@ -73,8 +74,12 @@ export async function sealAll(gateway: {
   const database = new Database(gateway.databaseUrl, { maxConnections: 2 });
   try {
     const key = await credentialKeyOf(database, gateway.settings);
-    for (const { subject } of (await verifySubjects(database, key)).problems)
-      await sealAsItIs(database, 'operator:test', key, subject);
+    for (const { subject } of (await verifySubjects(database, key)).problems) {
+      const [kind, id] = subject.split('/');
+      if (kind === 'organisation')
+        await journalOrganisation(database, { actor: 'operator:test', action: 'seal.renewed' }, Number(id));
+      else await sealAsItIs(database, 'operator:test', key, subject);
+    }
   } finally {
     await database.close();
   }

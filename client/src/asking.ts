@@ -1,9 +1,17 @@
 // Look-ups and lists: asked again and again until somebody answers. They change nothing, so that asking again does no harm.
-import { NothingSent, OutcomeUnknown, Refused, Unavailable } from './errors.js';
+import { NothingSent, OrganisationMoved, OutcomeUnknown, Refused, Unavailable } from './errors.js';
 import { Patience } from './patience.js';
 import { newCorrelationId } from './runtime.js';
 import type { Settings } from './settings.js';
-import { type Answered, type Call, isNotSent, type Transport, type Unanswered } from './transport.js';
+import {
+  type Answered,
+  type Call,
+  codesOf,
+  inWords,
+  isNotSent,
+  type Transport,
+  type Unanswered,
+} from './transport.js';
 
 /** Of every call. */
 export interface CallOptions {
@@ -118,12 +126,19 @@ function successIn(result: Answered | Unanswered): Answered | undefined {
 /** The request did not arrive whole, or came too soon: not a word about what it asks for. */
 const TRY_AGAIN: ReadonlySet<number> = new Set([408, 429]);
 
-/** The gateway's own "no". Told to wait, or told by somebody else, it is none. */
+/** The gateway's own "no". Told to wait, or told by somebody else, it is none. Throws where the organisation is served elsewhere. */
 export function refusalIn(result: Answered | Unanswered, correlationId: string): Refused | undefined {
   if (result.kind !== 'answered' || result.problems.length === 0) return undefined;
+  throwMoved(result, correlationId);
   const { status, problems, audit } = result;
   if (status < 400 || status >= 500 || TRY_AGAIN.has(status)) return undefined;
   return new Refused(status, problems, correlationId, audit);
+}
+
+/** Whatever was asked, and however often: this address does not know any more. */
+export function throwMoved(result: Answered | Unanswered, correlationId: string): void {
+  if (result.kind === 'unanswered' || !codesOf(result).includes('organisation_moved')) return;
+  throw new OrganisationMoved(correlationId, result.base, inWords(result));
 }
 
 /** The gateway's word that this request was not processed, and will not be. */

@@ -5,7 +5,8 @@
 //   a 5XX, a timeout, a broken connection, an unreadable answer        → looks it up, or searches, until its outcome is known
 //   the search finds nothing, and the request's own time-out is over   → the same request again, under the same correlation ID
 //
-// Should an earlier one still arrive it gets 409, and not a second charge. Another 4XX ends it: `Refused`. Time ends it: `OutcomeUnknown`, or `NothingSent`
+// Should an earlier one still arrive it gets 409, and not a second charge. Another 4XX ends it: `Refused`, or
+// `OrganisationMoved`. Time ends it: `OutcomeUnknown`, or `NothingSent`
 // where there was no connection all the time. A certificate that is not trusted ends it at once.
 import {
   type CallOptions,

@@ -50,7 +50,7 @@ export class OutcomeUnknown extends TollgateError {
   readonly correlationId: string;
   /** Where the gateway has said it. */
   readonly audit: number | undefined;
-  readonly reason: 'time_is_up' | 'cancelled' | 'too_old' | 'not_trusted';
+  readonly reason: 'time_is_up' | 'cancelled' | 'too_old' | 'not_trusted' | 'moved';
   /** What the last request came to, such as `timeout` or `503 unavailable`. */
   readonly last: string;
 
@@ -79,6 +79,27 @@ export class NothingSent extends OutcomeUnknown {
       details,
       `nothing was sent for ${correlationId} (${reason}; last: ${last}${cause === undefined ? '' : `: ${cause.message}`})`,
     );
+  }
+}
+
+/**
+ * The organisation is served at another address (421): nothing was processed here. What was sent before, under the same correlation ID, may
+ * have been, so that this is an `OutcomeUnknown` too. This client does not follow: a card goes to the address that was given, and to none
+ * that an answer names. Ask the operator of the gateway whether `base` is right, make a client with it, and call again **with the same
+ * correlation ID**.
+ */
+export class OrganisationMoved extends OutcomeUnknown {
+  override name = 'OrganisationMoved';
+  /** Such as `https://acme.pay.example/`; undefined where the gateway does not know it. */
+  readonly base: string | undefined;
+
+  constructor(correlationId: string, base: string | undefined, last: string) {
+    super(
+      correlationId,
+      { reason: 'moved', last },
+      `the organisation is served at another address${base === undefined ? '' : `: ${base}`} (${correlationId}; last: ${last})`,
+    );
+    this.base = base;
   }
 }
 

@@ -3,6 +3,7 @@ export type { CallOptions } from './asking.js';
 export type { Created, CreateOptions } from './creation.js';
 export {
   NothingSent,
+  OrganisationMoved,
   OutcomeUnknown,
   Refused,
   TollgateError,

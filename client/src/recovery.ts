@@ -1,4 +1,5 @@
 // The search for a transaction of which only the correlation ID is certain.
+import { throwMoved } from './asking.js';
 import { OutcomeUnknown, Refused } from './errors.js';
 import type { Begun, CreatingOperation } from './memory.js';
 import { read, type Transaction, type TransactionType } from './outcome.js';
@@ -85,6 +86,7 @@ export class Search {
       timeoutMs: Math.min(this.settings.lookupTimeoutMs, Math.max(this.patience.leftMs, 1)),
       signal: this.signal,
     });
+    throwMoved(result, correlationId);
     const found = this.#audit === undefined ? searchedIn(result) : lookedUpIn(result);
     if (found === 'no answer') this.patience.note(result);
     if (typeof found === 'string') return found;

@@ -25,6 +25,8 @@ export interface Answered {
   readonly problems: readonly Problem[];
   /** The transaction that the answer names. */
   readonly audit: number | undefined;
+  /** Where the organisation is served instead. */
+  readonly base: string | undefined;
   readonly retryAfterMs: number;
 }
 
@@ -185,6 +187,7 @@ function answerOf(response: Response, text: string): Answered {
     body,
     problems: response.status >= 400 ? problemsIn(body) : [],
     audit: auditIn((body as Partial<Errors> | undefined)?._links?.transaction?.href ?? location),
+    base: baseIn(body),
     retryAfterMs: retryAfterMs(response.headers.get('retry-after')),
   };
 }
@@ -216,6 +219,14 @@ function isProblem(value: unknown): value is Problem {
 function auditIn(href: unknown): number | undefined {
   const [, audit] = /^\/v\d+\/transactions\/([1-9]\d{0,9})$/.exec(String(href)) ?? [];
   return audit === undefined ? undefined : Number(audit);
+}
+
+/** Only to be shown to people. */
+const BASE = /^https:\/\/[a-z0-9.-]{1,253}(:\d{1,5})?\/?$/;
+
+function baseIn(body: unknown): string | undefined {
+  const href = (body as Partial<Errors> | undefined)?._links?.base?.href;
+  return typeof href === 'string' && BASE.test(href) ? href : undefined;
 }
 
 /** Seconds; the gateway sends no dates. */

@@ -98,7 +98,8 @@ export interface CustomerList {
 }
 
 export interface ErrorLinks {
-  readonly transaction: Link;
+  readonly transaction?: Link;
+  readonly base?: Link;
 }
 
 export interface Errors {

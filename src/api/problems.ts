@@ -35,6 +35,10 @@ export const PROBLEMS = {
   },
   body_too_large: { status: 413, message: `The body is larger than ${BODY_LIMIT_BYTES / 1024} KiB.` },
   unsupported_media_type: { status: 415, message: 'The body must be application/json, and not compressed.' },
+  organisation_moved: {
+    status: 421,
+    message: 'This organisation is not served at this address; see _links.base. Nothing was processed.',
+  },
   field_missing: { status: 422, message: 'This field is required.' },
   field_type: { status: 422, message: 'This field has the wrong type.' },
   field_too_short: { status: 422, message: 'This field is too short.' },
@@ -99,6 +103,8 @@ export class RefusedRequest extends Error {
     readonly problems: readonly [Problem, ...Problem[]],
     /** The transaction that the answer must link to, if any. */
     readonly audit?: Audit,
+    /** Where the client is to call instead, if that is known. */
+    readonly base?: string,
   ) {
     super(problems.map(({ code }) => code).join(', '));
   }
@@ -129,6 +135,11 @@ export function refusedFor([first, ...rest]: readonly Problem[]): RefusedRequest
 
 export function refused(code: ProblemCode, location: Location = []): RefusedRequest {
   return new RefusedRequest([problem(code, location)]);
+}
+
+/** For a client of an organisation that is served elsewhere. */
+export function servedAt(base: string | undefined, location: Location = []): RefusedRequest {
+  return new RefusedRequest([problem('organisation_moved', location)], undefined, base);
 }
 
 // The location of each subject of a domain fault.

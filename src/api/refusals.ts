@@ -18,7 +18,7 @@ interface RefusalResponse {
       error_message: string;
       location: readonly string[];
     }[];
-    readonly _links?: { transaction: { href: string } };
+    readonly _links?: { transaction: { href: string } } | { base: { href: string } };
   };
 }
 
@@ -101,7 +101,7 @@ export function refusalForMethod(method: string, refusal: RefusedRequest): Refus
   return reads && refusal.code === 'not_processed' ? refused('unavailable') : refusal;
 }
 
-export function refusalResponse({ status, code, problems, audit }: RefusedRequest): RefusalResponse {
+export function refusalResponse({ status, code, problems, audit, base }: RefusedRequest): RefusalResponse {
   const inDoubt = code === 'acquirer_timeout' || code === 'acquirer_answer_unreadable';
   return {
     status,
@@ -116,6 +116,7 @@ export function refusalResponse({ status, code, problems, audit }: RefusedReques
         location,
       })),
       ...(audit !== undefined && { _links: { transaction: { href: transactionPath(audit) } } }),
+      ...(base !== undefined && { _links: { base: { href: base } } }),
     },
   };
 }

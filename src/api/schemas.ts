@@ -88,7 +88,12 @@ export const Errors = Type.Object(
       ),
       { minItems: 1 },
     ),
-    _links: Type.Optional(Type.Object({ transaction: Link }, { title: 'ErrorLinks', ...OPEN })),
+    _links: Type.Optional(
+      Type.Object(
+        { transaction: Type.Optional(Link), base: Type.Optional(Link) },
+        { title: 'ErrorLinks', ...OPEN },
+      ),
+    ),
   },
   { title: 'Errors', ...OPEN },
 );

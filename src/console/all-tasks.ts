@@ -8,6 +8,7 @@ import { FIGURES } from '../figures/figures-check.js';
 import { FIGURES_OF_DAY } from '../figures/today.js';
 import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
 import { DISTRIBUTE } from '../installation/distribution.js';
+import { CELL } from '../installation/fleet/cells.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import type { EntrySigner } from '../journal/entry-signer.js';
@@ -72,6 +73,7 @@ export const TASK_GROUPS = [
   COUNTERS,
   RESTORED,
   ARCHIVE,
+  CELL,
   ORGANISATIONS,
   MERCHANTS,
   USERS,

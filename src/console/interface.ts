@@ -83,6 +83,9 @@ export interface SessionAnswer {
   readonly tasks: readonly TaskName[];
   /** Whether routes for money and keys can be called without proving again who one is. */
   readonly recent: boolean;
+  /** What this installation is called among others; and the consoles of the others, for an operator of the whole installation. */
+  readonly cell: string;
+  readonly other_cells: readonly { readonly name: string; readonly console: string }[];
 }
 
 /** As it stands in an address: everything is text there, and what is not asked for is left out. */

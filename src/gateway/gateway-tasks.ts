@@ -10,6 +10,7 @@ import { optional, task } from '../tasks/task.js';
 import { openInstallationKey } from '../vault/keys/installation-keys.js';
 import { KeyUnavailable } from '../vault/keys/key-provider.js';
 import { connect } from './database/connection.js';
+import { FLEET } from './fleet/fleet-tasks.js';
 import { checkKey } from './settings/key-encryption.js';
 import { readSettings, type Settings, SettingsError } from './settings/settings.js';
 
@@ -123,4 +124,7 @@ async function sealWithKey(
 }
 
 /** In the order in which `tollgate --help` lists them. They ask for no operator, so the console does not know them. */
-export const GATEWAY_GROUPS = [PROBE, DOCTOR, MIGRATE].map((only) => ({ name: only.name, tasks: [only] }));
+export const GATEWAY_GROUPS = [
+  ...[PROBE, DOCTOR, MIGRATE].map((only) => ({ name: only.name, tasks: [only] })),
+  FLEET,
+];

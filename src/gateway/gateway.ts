@@ -11,6 +11,7 @@ import { LogInJournal } from '../http/log-in-journal.js';
 import type { Figures } from '../http/observability/metrics.js';
 import { buildServer, type HttpServer } from '../http/server.js';
 import type { Certificate } from '../http/tls.js';
+import { HostNames } from '../organisations/host-names.js';
 import type { Callers } from '../organisations/users/callers.js';
 import { History } from '../payments/finding/history.js';
 import type { ProcessRegistry } from '../payments/processes/process-registry.js';
@@ -261,6 +262,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     eventWatcher: events.watcher,
     eventConnections: events.connections,
     callers: parts.callers,
+    hostNames: new HostNames(databases.vital),
     clientAddresses: new ClientAddresses(Networks.read(settings.trustedProxies ?? '')),
     failedLogIns: parts.failedLogIns,
     requests: parts.requests,

@@ -5,8 +5,14 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type RefusedRequest, refused } from '../api/problems.js';
-import { amongTestMerchants, type Caller, type Callers } from '../organisations/users/callers.js';
+import { type RefusedRequest, refused, servedAt } from '../api/problems.js';
+import { type HostNames, plainHost } from '../organisations/host-names.js';
+import {
+  amongTestMerchants,
+  type Caller,
+  type Callers,
+  type Client,
+} from '../organisations/users/callers.js';
 import {
   type ShownCertificate,
   shownCertificate,
@@ -21,6 +27,7 @@ import { clientCertificate } from './tls.js';
 
 export interface AuthenticationServices {
   readonly callers: Callers;
+  readonly hostNames: HostNames;
   readonly rateLimit: RateLimit;
   readonly failedLogIns: FailedLogIns;
   readonly clientAddresses: ClientAddresses;
@@ -52,9 +59,15 @@ export function credentialsOf(request: IncomingMessage): string {
 }
 
 /** The caller, if the credentials were verified a moment ago, as nearly all were. Does not wait. */
-export function knownCaller(services: AuthenticationServices, request: IncomingMessage): Caller | undefined {
-  const caller = services.callers.known(credentialsOf(request));
-  return caller && admitted(services, caller, request);
+export function knownCaller(
+  services: AuthenticationServices,
+  request: IncomingMessage,
+  writes: boolean,
+): Caller | undefined {
+  const client = services.callers.known(credentialsOf(request));
+  if (client === undefined) return undefined;
+  const isOwnHost = isOwn(services.hostNames, client, request);
+  return isOwnHost === undefined ? undefined : admitted(services, client, request, { isOwnHost, writes });
 }
 
 function certificateOf(request: IncomingMessage): ShownCertificate | undefined {
@@ -66,17 +79,45 @@ function certificateOf(request: IncomingMessage): ShownCertificate | undefined {
 export async function provenCaller(
   services: AuthenticationServices,
   request: IncomingMessage,
+  writes: boolean,
 ): Promise<Caller | undefined> {
-  const caller = await prove(services.callers, credentialsOf(request), request);
-  return caller && admitted(services, caller, request);
+  const client = await prove(services.callers, credentialsOf(request), request);
+  if (client === undefined) return undefined;
+  const isOwnHost =
+    isOwn(services.hostNames, client, request) ??
+    !(await services.hostNames.read(request.headers.host ?? '', client.organisationId));
+  return admitted(services, client, request, { isOwnHost, writes });
 }
 
-/** Refuses before the body is read: too many requests, or a forbidden address. Nearly all users may call from anywhere. */
-function admitted(services: AuthenticationServices, caller: Caller, request: IncomingMessage): Caller {
-  const { username, networks } = caller;
+/** Whether the request was sent to a name under which the client's organisation is served; undefined if that has to be read. */
+function isOwn(hostNames: HostNames, client: Client, { headers }: IncomingMessage): boolean | undefined {
+  const { host = '' } = headers;
+  const { hostName } = client.home;
+  // guard(cells: an organisation is served under its own name): host === hostName || plainHost(host) === hostName ⇒ true
+  if (hostName !== null) return host === hostName || plainHost(host) === hostName;
+  const isOthers = hostNames.isOthers(host, client.organisationId);
+  // guard(cells: nobody is served under the name of another organisation): isOthers === undefined ? undefined : !isOthers ⇒ true
+  return isOthers === undefined ? undefined : !isOthers;
+}
+
+/**
+ * Refuses before the body is read: too many requests, a forbidden address, or an organisation that is served elsewhere. Nearly all users
+ * may call from anywhere.
+ */
+function admitted(
+  services: AuthenticationServices,
+  caller: Client,
+  request: IncomingMessage,
+  { isOwnHost, writes }: { readonly isOwnHost: boolean; readonly writes: boolean },
+): Caller {
+  const { username, networks, home } = caller;
   // guard(callers: only from networks that they were given): ) ⇒ && username === '')
   if (networks !== undefined) refuseFromElsewhere(services, username, networks, request);
   if (!services.rateLimit.allows(username)) throw refused('too_many_requests');
+  if (home.hasMoved) throw servedAt(home.base);
+  // guard(cells: nothing is created for an organisation that moves): writes ? !home.writes : !home.reads ⇒ !home.reads
+  if (writes ? !home.writes : !home.reads) throw refused('not_processed');
+  if (!isOwnHost) throw servedAt(home.base, ['header', 'Host']);
   // guard(caller: with X-Test-Only no live merchant): request.headers[TEST_ONLY_HEADER] === undefined ? caller : amongTestMerchants(caller) ⇒ caller
   return request.headers[TEST_ONLY_HEADER] === undefined ? caller : amongTestMerchants(caller);
 }
@@ -97,7 +138,7 @@ async function prove(
   callers: Callers,
   credentials: string,
   request: IncomingMessage,
-): Promise<Caller | undefined> {
+): Promise<Client | undefined> {
   const { username, secret } = basicCredentials(request);
   if (username === undefined) return undefined;
   // An impossible name is looked up like any other, but never reaches the database as it is.

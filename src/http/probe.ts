@@ -33,6 +33,11 @@ export async function probe(
   }
 }
 
+/** The same of a gateway anywhere, once. */
+export function probeReadiness({ host, port, overTls }: Omit<Address, 'path'>): Promise<string | undefined> {
+  return ask({ host, port, path: '/readyz', overTls });
+}
+
 async function ask(address: Address): Promise<string | undefined> {
   try {
     const { status, body } = await answerOf(address);

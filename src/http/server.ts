@@ -219,6 +219,7 @@ function addOperation(
   const { searchFence, lookup: transactions } = services;
   const permission = bitOf(operation.permission);
   const pattern = patternOf(operation.route);
+  const writes = operation.method !== 'GET';
 
   async function handle(exchange: Exchange): Promise<void> {
     const context = authenticatedContext(exchange);
@@ -269,8 +270,8 @@ function addOperation(
           handle(exchange).catch(fail);
         });
       };
-      const known = knownCaller(services, request);
-      if (known === undefined) logIn(services, request, inFlight).then(admit).catch(fail);
+      const known = knownCaller(services, request, writes);
+      if (known === undefined) logIn(services, request, inFlight, writes).then(admit).catch(fail);
       else admit(known);
     },
   });
@@ -281,8 +282,9 @@ async function logIn(
   services: RouteServices,
   request: IncomingMessage,
   inFlight: InFlightRequest | undefined,
+  writes: boolean,
 ): Promise<Caller> {
-  const caller = await provenCaller(services, request);
+  const caller = await provenCaller(services, request, writes);
   if (caller !== undefined) return caller;
   if (inFlight !== undefined) services.searchFence.leave(inFlight);
   throw await refusedLogIn(services, request);

@@ -4,8 +4,8 @@ import type { Statement } from '../postgres/database.js';
 export const MOVE_SEQUENCES: Statement = {
   name: '',
   text: `
-    SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0)
-      + $1::bigint * CASE WHEN data_type = 'bigint'::regtype THEN 1000000 ELSE 10000 END)
+    SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, least(max_value, coalesce(last_value, start_value - 1)
+      + $1::bigint * CASE WHEN data_type = 'bigint'::regtype AND sequencename <> 'operator_request_id_seq' THEN 1000000 ELSE 10000 END))
     FROM pg_sequences WHERE schemaname = current_schema()`,
 };
 

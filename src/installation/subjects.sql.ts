@@ -1,4 +1,5 @@
 import { SEALED_MERCHANT } from '../organisations/sealed-merchant.sql.js';
+import { SEALED_ORGANISATION } from '../organisations/sealed-organisation.sql.js';
 import type { Statement } from '../postgres/database.js';
 
 /** One process at a time seals what is there. */
@@ -11,6 +12,14 @@ export const MERCHANTS_TO_LOOK_AT: Statement = {
   name: '',
   text: `
     SELECT ${SEALED_MERCHANT} FROM merchant m WHERE m.id > $1 AND ($2::integer IS NULL OR m.id = $2) ORDER BY m.id LIMIT $3`,
+};
+
+export const ORGANISATIONS_TO_LOOK_AT: Statement = {
+  name: '',
+  text: `
+    SELECT o.id, ${SEALED_ORGANISATION} FROM organisation o
+    WHERE o.id > $1 AND (o.residence <> 'here' OR coalesce(o.host_name, o.moved_to, o.moved_to_address) IS NOT NULL)
+    ORDER BY o.id LIMIT $2`,
 };
 
 export const MERCHANTS_WITH_ROUTES: Statement = {

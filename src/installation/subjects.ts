@@ -21,6 +21,7 @@ import { sealedRequests } from '../operators/second-person/task-requests.js';
 import { verifySessions } from '../operators/sessions.js';
 import { readRoutes } from '../organisations/routing/routes.js';
 import { rowOfMerchant, type SealedMerchant } from '../organisations/sealed-merchant.js';
+import { rowOfOrganisation, type SealedOrganisation } from '../organisations/sealed-organisation.js';
 import { type CredentialKey, journalledUser } from '../organisations/users/credentials.js';
 import type { UserRow } from '../organisations/users/users.js';
 import { LIST_USERS } from '../organisations/users/users.sql.js';
@@ -34,6 +35,7 @@ import {
   MERCHANTS_TO_LOOK_AT,
   MERCHANTS_WITH_BANK,
   MERCHANTS_WITH_ROUTES,
+  ORGANISATIONS_TO_LOOK_AT,
   SUBJECTS,
 } from './subjects.sql.js';
 
@@ -57,7 +59,15 @@ const ROWS_AT_A_TIME = 50;
 const OF_MERCHANTS: readonly string[] = ['merchant', 'routes', 'bank', 'file'];
 
 /** What directs cards and money, and who may call: what whoever serves may read. */
-const DIRECTIONS: readonly string[] = ['merchant', 'routes', 'bank', 'webhook', 'acquirer', 'user'];
+const DIRECTIONS: readonly string[] = [
+  'merchant',
+  'routes',
+  'bank',
+  'webhook',
+  'organisation',
+  'acquirer',
+  'user',
+];
 
 async function* directions(
   database: Queryable,
@@ -68,6 +78,7 @@ async function* directions(
   for (const endpoint of await readEndpoints(database, merchant))
     yield { ...rowOfEndpoint(endpoint), merchant: endpoint.merchantId };
   if (merchant !== undefined) return;
+  yield* organisationsElsewhere(database);
   for (const row of await readAcquirers(database)) yield sealedAcquirer(row);
   const { rows: users } = await database.query<UserRow>(LIST_USERS, [null]);
   for (const row of users)
@@ -105,6 +116,17 @@ async function* rowsOfMerchants(database: Queryable, only: number | undefined): 
   const { rows: banked } = await database.query<Owner>(MERCHANTS_WITH_BANK, [only ?? null]);
   for (const { merchant } of banked)
     yield { ...sealedDirectEntry(await findDirectEntry(database, merchant)), merchant };
+}
+
+/** Those with a host name, and those that move or have moved. The others have no seal, and are looked at where they had one. */
+async function* organisationsElsewhere(database: Queryable): AsyncGenerator<FoundRow> {
+  for (let after = 0; ; ) {
+    const { rows } = await database.query<SealedOrganisation>(ORGANISATIONS_TO_LOOK_AT, [after, PAGE]);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    for (const row of rows) yield rowOfOrganisation(row);
+    after = last.id;
+  }
 }
 
 interface Owner {
@@ -231,7 +253,8 @@ export async function sealWhatIsThere(
 
 /**
  * As it is now, or that it is gone. Not for users and operators, whose rights would come back: they are given new secrets or removed. Nor
- * for what needs a second person: rules are set again, and requests refused.
+ * for what needs a second person: rules are set again, and requests refused. Nor for organisations: one that has moved would pay in two
+ * cells.
  */
 export async function sealAsItIs(
   database: Queryable,
@@ -239,8 +262,8 @@ export async function sealAsItIs(
   key: CredentialKey,
   subject: string,
 ): Promise<{ readonly subject: string; readonly isThere: boolean }> {
-  // guard(directions: nobody seals rights or approvals as they are): ['user', 'operator', 'approval', 'request', ALL.subject] ⇒ [ALL.subject]
-  if (['user', 'operator', 'approval', 'request', ALL.subject].includes(kindOf(subject)))
+  // guard(directions: nobody seals rights or approvals as they are): ['organisation', 'user', 'operator', 'approval', 'request', ALL.subject] ⇒ [ALL.subject]
+  if (['organisation', 'user', 'operator', 'approval', 'request', ALL.subject].includes(kindOf(subject)))
     refuse('subject_not_sealable', { subject });
   return database.transaction(async (connection) => {
     await connection.query(LOCK_SEALS);

@@ -3,6 +3,7 @@ import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../
 
 export type JournalAction =
   | 'organisation.added'
+  | 'organisation.host_set'
   | 'merchant.added'
   | 'merchant.changed'
   | 'merchant.suspended'
@@ -90,6 +91,7 @@ export type JournalAction =
   | 'approval.used'
   | 'approval.returned'
   | 'approval.rules_set'
+  | 'cell.named'
   | 'journal.exported'
   | 'journal.checkpoint_made'
   | 'seal.broken'

@@ -7,5 +7,12 @@ export const ADD_ORGANISATION: Statement = {
 
 export const LIST_ORGANISATIONS: Statement = {
   name: '',
-  text: `SELECT id, name, created_at AS "createdAt" FROM organisation ORDER BY id`,
+  text: `
+    SELECT id, name, host_name AS "hostName", residence, moved_to AS "movedTo", created_at AS "createdAt" FROM organisation
+    ORDER BY id`,
+};
+
+export const SET_HOST_NAME: Statement = {
+  name: '',
+  text: `UPDATE organisation SET host_name = $2 WHERE id = $1`,
 };

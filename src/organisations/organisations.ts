@@ -1,12 +1,19 @@
 // Organisations, which own merchants and users: added and listed by the operator. This room owns their table; the counters
 // in it are moved on by whoever numbers by them.
 import { journal } from '../journal/journal.js';
-import type { Queryable } from '../postgres/database.js';
-import { TEXT } from '../tasks/kinds.js';
-import { needed, task } from '../tasks/task.js';
+import { isUniqueViolation, type Queryable } from '../postgres/database.js';
+import { ID, TEXT } from '../tasks/kinds.js';
+import { needed, nullable, task } from '../tasks/task.js';
 import type { OrganisationId } from '../values/ids.js';
-import { checkedName } from './names.js';
-import { ADD_ORGANISATION, LIST_ORGANISATIONS } from './organisations.sql.js';
+import { Refusal } from '../values/refusal.js';
+import { checkedHostName, checkedName } from './names.js';
+import { ADD_ORGANISATION, LIST_ORGANISATIONS, SET_HOST_NAME } from './organisations.sql.js';
+import {
+  journalOrganisation,
+  lockOrganisation,
+  needOrganisationHere,
+  type Residence,
+} from './sealed-organisation.js';
 
 export interface OrganisationView {
   readonly id: OrganisationId;
@@ -14,6 +21,11 @@ export interface OrganisationView {
 }
 
 export interface ListedOrganisation extends OrganisationView {
+  /** Under which its clients call; null: under every name that is no other organisation's. */
+  readonly hostName: string | null;
+  /** Whether it is in this cell, and where it has moved to. */
+  readonly residence: Residence;
+  readonly movedTo: string | null;
   readonly createdAt: Date;
 }
 
@@ -33,6 +45,27 @@ export async function addOrganisation(
 
 export async function listOrganisations(database: Queryable): Promise<ListedOrganisation[]> {
   return (await database.query<ListedOrganisation>(LIST_ORGANISATIONS)).rows;
+}
+
+/** Null takes the name away. Within two seconds its clients are served under this name alone. */
+export async function setHostName(
+  database: Queryable,
+  operator: string,
+  organisation: number,
+  name: string | null,
+): Promise<{ readonly organisation: number; readonly hostName: string | null }> {
+  const hostName = name === null ? null : checkedHostName(name);
+  return database.transaction(async (connection) => {
+    await lockOrganisation(connection, organisation);
+    // Of one that moves, the other cell has copied the name.
+    await needOrganisationHere(connection, organisation);
+    await connection.query(SET_HOST_NAME, [organisation, hostName]).catch((error: unknown) => {
+      throw isUniqueViolation(error) ? new Refusal('host_name_taken', undefined) : error;
+    });
+    const entry = { actor: operator, action: 'organisation.host_set', detail: hostName ?? 'none' } as const;
+    await journalOrganisation(connection, entry, organisation);
+    return { organisation, hostName };
+  });
 }
 
 export const ORGANISATIONS = {
@@ -58,6 +91,28 @@ export const ORGANISATIONS = {
       route: 'GET /organisations',
       input: {},
       run: ({ database }) => listOrganisations(database),
+    }),
+    task({
+      name: 'organisation host',
+      help: 'serve an organisation under a host name of its own, and under no other, within two seconds',
+      role: 'administrator',
+      scope: 'installation',
+      route: 'POST /organisations/:organisation/host',
+      fresh: true,
+      input: {
+        organisation: needed(ID, '<id>', 'the ID of the organisation', { names: 'organisations' }),
+        name: nullable(TEXT, '--name <host>', 'for example acme.pay.example', {
+          without: ['--none', 'under every name that is no other organisation’s'],
+          excludes: '--none',
+        }),
+      },
+      misfit: ({ name }) => (name === undefined ? 'name a host, or say --none' : undefined),
+      run: ({ database, actor }, { organisation, name = null }) =>
+        setHostName(database, actor, organisation, name),
+      says: ({ organisation, hostName }) =>
+        hostName === null
+          ? `Organisation ${organisation} is served under every name that is no other organisation’s.`
+          : `Organisation ${organisation} is served at https://${hostName} alone.`,
     }),
   ],
 } as const;

@@ -155,6 +155,8 @@ export interface TaskSettings {
   readonly demo: boolean;
   /** The simulated acquirer's file. */
   readonly simulatorLedger: string;
+  /** Lists the cells of which this installation is one. */
+  readonly fleetFile: string | undefined;
   /** Where the journal is anchored on this machine. */
   readonly journalAnchorFiles: readonly string[];
   /** After how long without activity a session on the console ends. */

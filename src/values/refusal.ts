@@ -51,6 +51,22 @@ export function named(acquirer: string): string {
 /** A sentence with details in braces, or a function that builds one. */
 const REFUSALS = {
   organisation_not_found: 'there is no organisation {organisation}',
+  organisation_not_here: 'organisation {organisation} moves, or has moved, to another cell ({residence})',
+  host_name_not_allowed:
+    'a host name takes labels of letters, digits and hyphens with dots between, such as acme.pay.example, and no card number',
+  host_name_taken: 'another organisation has this host name',
+  cell_name_not_allowed:
+    'the name of a cell takes 1 to 31 lower-case letters, digits and hyphens, and begins with a letter',
+  cell_has_organisations: 'this cell has organisations already, and keeps the number {number}',
+  cell_is_moving: 'an organisation moves into this cell or out of it: its name is kept until that is done',
+  cell_past_its_range:
+    'this installation has given out more IDs than cell {number} may: it cannot be one of several cells',
+  fleet_unreadable: 'the fleet file {path} {reason}',
+  fleet_wrong: ({ path, problems }: { readonly path: string; readonly problems: readonly FieldProblem[] }) =>
+    `the fleet file ${path} is wrong: ${inWords({ problems })}`,
+  fleet_map_unclear: ({ problems }: { readonly problems: readonly FieldProblem[] }) =>
+    `no map is made of these names: ${inWords({ problems })}`,
+  cell_not_found: 'the fleet has no cell {cell}; it has {names}',
   merchant_not_found: 'there is no merchant {merchant}',
   merchant_of_another_organisation: 'there is no merchant {merchant} in organisation {organisation}',
   no_merchants: ({ organisation }: { organisation?: number | undefined }) =>
@@ -123,7 +139,7 @@ const REFUSALS = {
   subject_not_found:
     'there is nothing called {subject}, and there never was; such names are merchant/17 and acquirer/visa',
   subject_not_sealable:
-    '{subject} cannot be sealed as it is: rights or approvals that were taken away would come back',
+    '{subject} cannot be sealed as it is: rights, approvals or an organisation that were taken away would come back',
   seal_broken: '{subject} is not as it was sealed ({misfit}): somebody has written to the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',

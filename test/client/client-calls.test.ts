@@ -6,6 +6,7 @@ import {
   type Ending,
   type Memory,
   type NewToken,
+  OrganisationMoved,
   OutcomeUnknown,
   type Recovered,
   Refused,
@@ -285,6 +286,64 @@ describe('secrets', () => {
     const text = withoutChance(JSON.stringify([shown, told, [...memory.rows]]) + shown.map(String).join());
     for (const hidden of [CARD, '9173', expiry, '987654321', '9999', gateway.owner.password]) {
       expect(text).not.toContain(hidden);
+    }
+  });
+});
+
+describe('an organisation that is served elsewhere', () => {
+  const problem = { error_code: 'organisation_moved', error_message: 'Moved.', location: ['header', 'Host'] };
+  const answering = (base: string, asked: string[], before: readonly Response[] = []) => {
+    const answers = [...before];
+    return async (url: unknown) => {
+      asked.push(String(url));
+      const links = { _links: { base: { href: base } } };
+      return answers.shift() ?? Response.json({ errors: [problem], ...links }, { status: 421 });
+    };
+  };
+  const options = (fetch: unknown) => ({
+    ...gateway.owner,
+    baseUrl: gateway.baseUrl,
+    fetch: fetch as typeof globalThis.fetch,
+    firstPauseMs: 1,
+  });
+
+  test('→ every call says where, and goes nowhere else; what was begun stays open', async () => {
+    const asked: string[] = [];
+    const open: Begun[] = [];
+    const ended: Ending[] = [];
+    const memory: Memory = {
+      begin: (begun) => void open.push(begun),
+      end: (_, ending) => void ended.push(ending),
+      open: () => open,
+    };
+    const at = new Tollgate({ ...options(answering('https://acme.pay.example/', asked)), memory });
+    const correlationId = randomUUID();
+    for (const call of [
+      () => at.purchase(paymentBody(), { correlationId }),
+      () => at.transaction(1),
+      () => at.recover(open[0] as Begun),
+    ]) {
+      const error = await call().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(OrganisationMoved);
+      expect(error).toBeInstanceOf(OutcomeUnknown);
+      expect(error).toMatchObject({ base: 'https://acme.pay.example/', reason: 'moved' });
+    }
+    expect(asked).toHaveLength(3);
+    expect(asked.every((url) => url.startsWith(gateway.baseUrl))).toBe(true);
+    expect([open.map((begun) => begun.correlationId), ended]).toEqual([[correlationId], []]);
+  });
+
+  test('after a try of which nobody knows what became → the same, and not "refused"', async () => {
+    const asked: string[] = [];
+    const lost = [new Response('', { status: 502 })];
+    const at = new Tollgate(options(answering('https://acme.pay.example/', asked, lost)));
+    await expect(at.purchase(paymentBody())).rejects.toBeInstanceOf(OrganisationMoved);
+  });
+
+  test('at an address that is none → without it', async () => {
+    for (const base of ['http://acme.pay.example/', 'https://user@evil.example/', 'javascript:alert(1)']) {
+      const at = new Tollgate(options(answering(base, [])));
+      await expect(at.transaction(1)).rejects.toMatchObject({ reason: 'moved', base: undefined });
     }
   });
 });

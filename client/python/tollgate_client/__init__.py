@@ -18,7 +18,17 @@ from .answers import (
     TransactionType,
 )
 from .client import Recovered, Tollgate
-from .errors import Cancelled, NothingSent, OutcomeUnknown, Problem, Refused, TollgateError, Unavailable, WebhookRejected
+from .errors import (
+    Cancelled,
+    NothingSent,
+    OrganisationMoved,
+    OutcomeUnknown,
+    Problem,
+    Refused,
+    TollgateError,
+    Unavailable,
+    WebhookRejected,
+)
 from .memory import Begun, Ending, Memory
 from .observed import Observed
 from .pages import Page, Pages
@@ -42,6 +52,7 @@ __all__ = [
     "Memory",
     "NothingSent",
     "Observed",
+    "OrganisationMoved",
     "Outcome",
     "OutcomeUnknown",
     "Page",

@@ -60,7 +60,7 @@ class OutcomeUnknown(TollgateError):
     def __init__(self, correlation_id: str, reason: str, last: str, audit: int | None = None) -> None:
         super().__init__(self._says(without_card_numbers(correlation_id), f"({reason}; last: {last})"))
         self.correlation_id = correlation_id
-        #: `time_is_up`, `cancelled`, `too_old` or `not_trusted`.
+        #: `time_is_up`, `cancelled`, `too_old`, `not_trusted` or `moved`.
         self.reason = reason
         #: What the last request came to, such as `timeout` or `503 unavailable`.
         self.last = last
@@ -80,6 +80,23 @@ class NothingSent(OutcomeUnknown):
     @staticmethod
     def _says(correlation_id: str, why: str) -> str:
         return f"nothing was sent for {correlation_id} {why}"
+
+
+class OrganisationMoved(OutcomeUnknown):
+    """The organisation is served at another address (421): nothing was processed here. What was sent before, under the same correlation
+    ID, may have been, so that this is an `OutcomeUnknown` too. This client does not follow: a card goes to the address that was given, and
+    to none that an answer names. Ask the operator of the gateway whether `base` is right, make a client with it, and call again **with the
+    same correlation ID**."""
+
+    def __init__(self, correlation_id: str, last: str, base: str | None) -> None:
+        self._at = "" if base is None else f": {base}"
+        super().__init__(correlation_id, "moved", last)
+        #: Such as `https://acme.pay.example/`; None where the gateway does not know it.
+        self.base = base
+
+    def __str__(self) -> str:
+        correlation_id = without_card_numbers(self.correlation_id)
+        return f"the organisation is served at another address{self._at} ({correlation_id}; last: {self.last})"
 
 
 class Cancelled(TollgateError):

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from .answers import Json, Unreadable, read_links
 from .connecting import NotSent
-from .errors import Problem, Refused, without_card_numbers
+from .errors import OrganisationMoved, Problem, Refused, without_card_numbers
 from .limit import Cancelled, Limit
 from .observed import Observe, Observed
 from .settings import Settings
@@ -23,6 +23,7 @@ LONGEST_RETRY_AFTER_SECONDS = 60.0
 # Certainly not processed, and worth another try: one that did not arrive whole in time, and too many requests.
 TRY_AGAIN = (408, 429)
 _AUDIT = re.compile("[1-9][0-9]{0,9}")
+_BASE = re.compile(r"https://[a-z0-9.-]{1,253}(:[0-9]{1,5})?/?")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Gateway:
         body: Payload | None = None,
         correlation_id: str | None = None,
     ) -> Reply:
-        """Raises `NotSent`, `NoAnswer` or `Cancelled` where there is no word of the gateway."""
+        """Raises `NotSent`, `NoAnswer` or `Cancelled` where there is no word of the gateway, and `OrganisationMoved`."""
         correlation_id = correlation_id or str(uuid.uuid4())
         about = Observed("request", operation, correlation_id, method, target.partition("?")[0])
         self.tell(about)
@@ -111,6 +112,9 @@ class Gateway:
             ended("answer", status=answer.status)
             raise
         ended("answer", status=reply.status, error_codes=reply.error_codes)
+        if reply.has("organisation_moved"):
+            # Whatever was asked, and however often: this address does not know any more.
+            raise OrganisationMoved(correlation_id, reply.in_words(), _base_named(reply.body))
         return reply
 
 
@@ -168,6 +172,15 @@ def _audit_named(body: Json, location: str | None) -> int | None:
         named = location or ""
     last = named.rpartition("/")[2]
     return int(last) if "/transactions/" in named and _AUDIT.fullmatch(last) else None
+
+
+def _base_named(body: Json) -> str | None:
+    """Only to be shown to people."""
+    try:
+        named = read_links(body).get("base") or ""
+    except Unreadable:
+        return None
+    return named if _BASE.fullmatch(named) else None
 
 
 def _seconds(text: str | None) -> float:

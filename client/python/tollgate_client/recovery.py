@@ -6,7 +6,7 @@ import time
 
 from .answers import Transaction, Unreadable, read_search, read_transaction
 from .connecting import NotSent
-from .errors import Problem, Refused
+from .errors import OrganisationMoved, Problem, Refused
 from .gateway import Gateway
 from .limit import Cancelled
 from .memory import Begun
@@ -88,6 +88,8 @@ class Search:
         except (NotSent, NoAnswer) as error:
             self._patience.failed(error)
             raise _NoWord from None
+        except OrganisationMoved as moved:
+            raise OrganisationMoved(self._begun.correlation_id, moved.last, moved.base) from None
         except (Cancelled, Unreadable):
             raise _NoWord from None
         if found is not None and not is_same(self._begun, found):

@@ -184,6 +184,16 @@ type Organisation = Answer<'GET /organisations'>[number];
 const ORGANISATIONS: readonly Column<Organisation>[] = [
   { key: 'id', title: 'Organisation', show: ({ id }) => id },
   { key: 'name', title: 'Name', show: ({ name }) => <div className="cut">{name}</div> },
+  {
+    key: 'host',
+    title: 'Host name',
+    show: ({ host_name }) => <div className="cut">{host_name ?? 'any'}</div>,
+  },
+  {
+    key: 'cell',
+    title: 'Cell',
+    show: ({ residence, moved_to }) => (moved_to === null ? residence : `${residence} to ${moved_to}`),
+  },
   { key: 'created', title: 'Added', show: ({ created_at }) => moment(created_at) },
 ];
 

@@ -36,6 +36,7 @@ export function Header({
         Tollgate
       </Link>
       <ModeSwitch />
+      <CellSwitch />
       <div className="header-end">
         <Clock />
         <span className="dim wide-only">version {session.version}</span>
@@ -64,6 +65,28 @@ function ModeSwitch(): ReactNode {
         </Button>
       )}
     </>
+  );
+}
+
+/** Which of several installations this is, and the way to the others. Each has operators and sessions of its own. */
+function CellSwitch(): ReactNode {
+  const { cell, other_cells: others } = useSession();
+  if (others.length === 0) return cell === 'one' ? null : <span className="dim wide-only">cell {cell}</span>;
+  return (
+    <Menu position="bottom-start" withInitialFocusPlaceholder={false}>
+      <Menu.Target>
+        <Button size="compact-xs" variant="default">
+          Cell {cell}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {others.map(({ name, console }) => (
+          <Menu.Item key={name} component="a" href={console} rel="noreferrer">
+            Console of cell {name}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 

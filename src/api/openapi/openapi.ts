@@ -64,6 +64,7 @@ const ALWAYS: readonly ProblemCode[] = [
   'operation_not_permitted',
   'method_not_allowed',
   'request_timeout',
+  'organisation_moved',
   'too_many_requests',
   'headers_too_large',
   'internal_error',
@@ -369,5 +370,6 @@ function exampleOfRefusal(code: ProblemCode, place: readonly string[]): unknown 
   return {
     errors: [{ error_code: code, error_message: message, location }],
     ...(LINKED.includes(code) && { _links: { transaction: { href: `${BASE_PATH}/transactions/1` } } }),
+    ...(code === 'organisation_moved' && { _links: { base: { href: 'https://acme.pay.example/' } } }),
   };
 }

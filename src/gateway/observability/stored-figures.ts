@@ -3,6 +3,7 @@
 import { withinDeadline } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Figures } from '../../http/observability/metrics.js';
+import { showCell } from '../../installation/fleet/cells.js';
 import type { Queryable } from '../../postgres/database.js';
 import { IN_DOUBT_FIGURES, KEY_FIGURES, LITTLE_TIME, WEBHOOK_FIGURES } from './stored-figures.sql.js';
 
@@ -50,9 +51,13 @@ export class StoredFigures {
       })),
     );
     this.#keys = new CachedFigures(KEYS_FRESH_MS, () =>
-      withShortTimeout(database, async (connection) =>
-        keyFigures((await connection.query<KeyRow>(KEY_FIGURES, [MOST_KEYS])).rows[0]),
-      ),
+      withShortTimeout(database, async (connection) => {
+        const { name, number } = await showCell(connection);
+        return {
+          ...keyFigures((await connection.query<KeyRow>(KEY_FIGURES, [MOST_KEYS])).rows[0]),
+          cell: [[[name, String(number)], 1]],
+        };
+      }),
     );
   }
 

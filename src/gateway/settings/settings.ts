@@ -40,6 +40,8 @@ export interface Settings {
   readonly journalAnchors: readonly Destination[];
   /** The files among them. */
   readonly journalAnchorFiles: readonly string[];
+  /** Lists the cells of which this is one. */
+  readonly fleetFile: string | undefined;
   readonly demo: boolean;
   /** How many days of generated trade the demo starts with. */
   readonly demoDays: number;
@@ -119,6 +121,7 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     otlp: readOtlp(variables),
     journalAnchors,
     journalAnchorFiles: anchorFiles(journalAnchors),
+    fleetFile: variables.text('TOLLGATE_FLEET_FILE'),
     demo:
       variables.choice('TOLLGATE_DEMO', ['true', 'false'], databaseUrl === undefined ? 'true' : 'false') ===
       'true',

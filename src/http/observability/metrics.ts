@@ -228,6 +228,13 @@ export const METRICS = {
   heap: gauge('sum', 'heap_used_bytes', 'JavaScript memory in use.'),
   started: gauge('min', 'start_timestamp_seconds', 'When the process started, in seconds since 1970.'),
   build: gauge('max', 'build_info', 'Always 1.', 'version', 'node'),
+  cell: gauge(
+    'max',
+    'cell_info',
+    'Always 1: the name and the number of the cell that this installation is.',
+    'cell',
+    'number',
+  ),
 } as const satisfies Readonly<Record<string, Metric>>;
 
 export type MetricKey = keyof typeof METRICS;

@@ -2,6 +2,7 @@ import { newestSeal } from '../../journal/seals.js';
 import { columns, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import { SEALED_MERCHANT } from '../sealed-merchant.sql.js';
+import { SEALED_ORGANISATION } from '../sealed-organisation.sql.js';
 
 const NEWEST_OF_ROUTES = `${newestSeal("'routes/' || m.id")}`;
 
@@ -35,8 +36,9 @@ export const FIND_USERS: Statement = {
   text: `
     SELECT found.* FROM ${USERNAMES.rows} CROSS JOIN LATERAL (
       SELECT ${SEALED_USER},
-             ${SEALED_MERCHANT}, ${NEWEST_OF_ROUTES} AS "newestOfRoutes"
+             ${SEALED_MERCHANT}, ${NEWEST_OF_ROUTES} AS "newestOfRoutes", ${SEALED_ORGANISATION}
       FROM gateway_user u
+      JOIN organisation o ON o.id = u.organisation_id
       JOIN merchant m ON m.organisation_id = u.organisation_id
         AND (m.id = u.merchant_id OR EXISTS (
           SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))
@@ -53,7 +55,7 @@ export const STORE_USE: Statement = {
 export const FIND_MERCHANT: Statement = {
   name: '',
   text: `
-    SELECT ${SEALED_MERCHANT}, ${NEWEST_OF_ROUTES} AS "newestOfRoutes"
-    FROM merchant m
+    SELECT ${SEALED_MERCHANT}, ${NEWEST_OF_ROUTES} AS "newestOfRoutes", ${SEALED_ORGANISATION}
+    FROM merchant m JOIN organisation o ON o.id = m.organisation_id
     WHERE m.organisation_id = $1 AND m.id = $2`,
 };

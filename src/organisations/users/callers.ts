@@ -8,6 +8,7 @@ import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { Networks } from '../../values/network.js';
 import { rowOfMerchant, type SealedMerchant } from '../sealed-merchant.js';
+import { type Abode, type Home, homeAsSealed } from '../sealed-organisation.js';
 import { FIND_SECRETS, FIND_USERS, STORE_USE, USERNAMES } from './callers.sql.js';
 import { isAdmitted, type ShownCertificate } from './client-certificate.js';
 import { type CredentialKey, journalledUser, type SealedUser, sameBytes } from './credentials.js';
@@ -50,6 +51,11 @@ export interface Caller {
   readonly merchants: ReadonlyMap<number, Merchant>;
 }
 
+/** A caller of this interface: of an organisation that is served under its host name, if it has one, and in one cell. */
+export interface Client extends Caller {
+  readonly home: Home;
+}
+
 /** Why a user that is in the database is nobody all the same. */
 type BrokenSeal = 'not sealed' | 'changed';
 
@@ -59,7 +65,7 @@ interface CallerReports {
 }
 
 interface User {
-  readonly caller: Caller;
+  readonly caller: Client;
   readonly required: Required;
   readonly version: number;
   readonly loadedAtMs: number;
@@ -84,7 +90,7 @@ interface Reading {
   readonly username: string;
 }
 
-interface UserRow extends MerchantRow, SealedUser {
+interface UserRow extends MerchantRow, SealedUser, Abode {
   readonly name: string;
   readonly seal: Buffer | null;
   readonly newest: Buffer | null;
@@ -127,7 +133,7 @@ export class Callers {
   }
 
   /** The caller, if these credentials were proved and their user was read a moment ago. */
-  known(credentials: string): Caller | undefined {
+  known(credentials: string): Client | undefined {
     const proof = this.#proven.get(credentials);
     const user = proof && this.#users.get(proof.username);
     // guard(client certificates: the end of one ends what it has proved): || Date.now() >= proof.untilMs ⇒
@@ -151,7 +157,7 @@ export class Callers {
   }
 
   /** The caller with these credentials, or nobody. `credentials` stands for all of what is said. */
-  async authenticate(credentials: string, said: LogIn): Promise<Caller | undefined> {
+  async authenticate(credentials: string, said: LogIn): Promise<Client | undefined> {
     const { username } = said;
     const proof = this.#proven.get(credentials);
     if (proof !== undefined) {
@@ -233,6 +239,7 @@ export class Callers {
         organisationId,
         assignedMerchantId,
         merchants,
+        home: await homeAsSealed(this.database, organisationId, first),
       },
       // The same object as long as the same is required: proofs are compared with it at every request.
       required: known !== undefined && isSame(known.required, first) ? known.required : requiredOf(first),

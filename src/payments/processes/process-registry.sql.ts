@@ -6,7 +6,7 @@ import { FENCES_WAIT_MS } from './process-times.js';
 export const REGISTER_PROCESS: Statement = {
   name: '',
   text: `
-    INSERT INTO process (machine, pid, timeout_ms) VALUES ($1, $2, $3)
+    INSERT INTO process (machine, pid, timeout_ms, release) VALUES ($1, $2, $3, $4)
     RETURNING id, (SELECT installation FROM gateway) AS installation`,
 };
 

@@ -6,6 +6,7 @@ import { clocksApart } from '../../clock/clock.js';
 import type { Database } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
+import { PROGRAM_VERSION } from '../../values/program.js';
 import type { OwnEpochs, SharedEpochs } from '../finding/search-fence.js';
 import { type LostTime, noteLostTime } from './lost-time.js';
 import {
@@ -202,7 +203,7 @@ export class ProcessRegistry {
 
   async #register(): Promise<void> {
     const [beganMs, beganOnMs] = [performance.now(), Date.now()];
-    const values = [hostname(), process.pid, this.times.presumedDeadAfterMs];
+    const values = [hostname(), process.pid, this.times.presumedDeadAfterMs, PROGRAM_VERSION];
     const { rows } = await this.database.query<Registered>(REGISTER_PROCESS, values);
     const { id, installation } = rows[0] as Registered;
     this.#id = id;

@@ -11,6 +11,7 @@ import { Acquaintance } from '../../operators/second-person/independence.js';
 import { needsApproval, readRules } from '../../operators/second-person/rules.js';
 import { ALONE_MS, WAITING_MS } from '../../operators/second-person/task-requests.js';
 import { databaseTime } from '../../operators/sessions.js';
+import { type Abode, homeAsSealed, needOrganisationHere } from '../../organisations/sealed-organisation.js';
 import { type Caller, type MerchantRow, merchantAsSealed } from '../../organisations/users/callers.js';
 import { FIND_MERCHANT } from '../../organisations/users/callers.sql.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
@@ -254,6 +255,7 @@ async function allowedCents(
   { operation, amountCents }: OperatorsWish,
 ): Promise<number> {
   const { audit, merchantId } = target;
+  await needOrganisationHere(database, target.organisationId);
   const { merchants } = await callerOf(database, operator, target);
   const merchant = merchants.get(merchantId) ?? refuse('merchant_not_found', { merchant: merchantId });
   if (merchant.suspended) refuse('merchant_suspended', { merchant: merchantId });
@@ -280,8 +282,15 @@ export async function callerOf(
   { organisationId, merchantId }: Transaction,
 ): Promise<Caller> {
   const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [operatorIn(operator)]);
-  const { rows: found } = await database.query<MerchantRow>(FIND_MERCHANT, [organisationId, merchantId]);
-  const merchant = found[0] && (await merchantAsSealed(database, found[0]));
+  const { rows: found } = await database.query<MerchantRow & Abode>(FIND_MERCHANT, [
+    organisationId,
+    merchantId,
+  ]);
+  const [row] = found;
+  const home = row && (await homeAsSealed(database, organisationId, row));
+  const sealed = row && (await merchantAsSealed(database, row));
+  // guard(cells: operators create nothing for an organisation that is elsewhere): home?.writes ? ⇒ home ?
+  const merchant = home?.writes ? sealed : sealed && { ...sealed, altered: true };
   return {
     username: operator,
     // Users have positive numbers. An account of the system has none: the journal names it.
