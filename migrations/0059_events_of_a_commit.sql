@@ -1,6 +1,14 @@
 -- Events of one commit are one row until they get their positions, of however many organisations they are.
 ALTER TABLE event ADD COLUMN organisations integer[], ADD COLUMN merchants integer[], ADD COLUMN users integer[];
 
+CREATE FUNCTION events_of(e event)
+RETURNS TABLE (organisation_id integer, merchant_id integer, subject integer, version integer, user_id integer)
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(o, e.organisation_id), coalesce(m, e.merchant_id), s, v, coalesce(u, e.user_id)
+  FROM unnest(e.organisations, e.merchants, coalesce(e.subjects, ARRAY[e.subject]), coalesce(e.versions, ARRAY[e.version]), e.users)
+    AS each(o, m, s, v, u)
+$$;
+
 CREATE OR REPLACE FUNCTION sequence_events(OUT newest bigint, OUT moved integer, OUT oldest timestamptz)
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '2s' AS $$
 DECLARE
@@ -47,11 +55,7 @@ BEGIN
     WHERE (xid >= from_xid OR xid = ANY (and_xids)) AND (last_id IS NULL OR id <= last_id)
       AND (NOT state.spread OR id < coalesce((SELECT up_to FROM finished), 9223372036854775807)) RETURNING *
   ), each AS (
-    SELECT taken.id, taken.created_at, coalesce(told.organisation_id, taken.organisation_id) AS organisation_id,
-      coalesce(told.merchant_id, taken.merchant_id) AS merchant_id, told.subject, told.version, taken.type, taken.data,
-      coalesce(told.user_id, taken.user_id) AS user_id
-    FROM taken CROSS JOIN LATERAL unnest(taken.organisations, taken.merchants, coalesce(taken.subjects, ARRAY[taken.subject]),
-      coalesce(taken.versions, ARRAY[taken.version]), taken.users) AS told(organisation_id, merchant_id, subject, version, user_id)
+    SELECT taken.id, taken.created_at, told.*, taken.type, taken.data FROM taken CROSS JOIN LATERAL events_of(taken::event) AS told
   ), numbered AS (
     SELECT newest + row_number() OVER (ORDER BY id) AS place, each.* FROM each
   ), put AS (

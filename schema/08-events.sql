@@ -109,6 +109,15 @@ CREATE FUNCTION first_unfinished_event(from_xid xid8, and_xids xid8[]) RETURNS b
     SELECT l.transactionid FROM pg_locks l WHERE l.locktype = 'transactionid' AND l.granted AND l.mode = 'ExclusiveLock')
 $$;
 
+-- The events of a row, each by itself.
+CREATE FUNCTION events_of(e event)
+RETURNS TABLE (organisation_id integer, merchant_id integer, subject integer, version integer, user_id integer)
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(o, e.organisation_id), coalesce(m, e.merchant_id), s, v, coalesce(u, e.user_id)
+  FROM unnest(e.organisations, e.merchants, coalesce(e.subjects, ARRAY[e.subject]), coalesce(e.versions, ARRAY[e.version]), e.users)
+    AS each(o, m, s, v, u)
+$$;
+
 -- Moves what is there by now, and says up to which position events are given, how many were moved, and when the oldest of
 -- them was made. Where there is nothing to move it writes nothing and waits for nobody.
 -- Rows of several events are taken apart: no two events of a row are about the same subject, so that their order among each other says
@@ -163,11 +172,7 @@ BEGIN
     WHERE (xid >= from_xid OR xid = ANY (and_xids)) AND (last_id IS NULL OR id <= last_id)
       AND (NOT state.spread OR id < coalesce((SELECT up_to FROM finished), 9223372036854775807)) RETURNING *
   ), each AS (
-    SELECT taken.id, taken.created_at, coalesce(told.organisation_id, taken.organisation_id) AS organisation_id,
-      coalesce(told.merchant_id, taken.merchant_id) AS merchant_id, told.subject, told.version, taken.type, taken.data,
-      coalesce(told.user_id, taken.user_id) AS user_id
-    FROM taken CROSS JOIN LATERAL unnest(taken.organisations, taken.merchants, coalesce(taken.subjects, ARRAY[taken.subject]),
-      coalesce(taken.versions, ARRAY[taken.version]), taken.users) AS told(organisation_id, merchant_id, subject, version, user_id)
+    SELECT taken.id, taken.created_at, told.*, taken.type, taken.data FROM taken CROSS JOIN LATERAL events_of(taken::event) AS told
   ), numbered AS (
     SELECT newest + row_number() OVER (ORDER BY id) AS place, each.* FROM each
   ), put AS (

@@ -1,4 +1,4 @@
-// Answers input that the framework never sees completely: bytes that are not a request, requests that do not arrive, and input that the
+// Answers input that never becomes a whole request: bytes that are not a request, requests that do not arrive, and input that the
 // server refuses. The answers have the body and log line of any other refusal.
 import { type Addresses, allowed } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/operation.js';

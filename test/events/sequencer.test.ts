@@ -169,6 +169,47 @@ test('more events than one round handles → all of them, in order', async () =>
   expect(found).toEqual({ events: 45_000, ordered: true });
 });
 
+test('purchases of one commit, of several organisations → wait in one row, and each gets a position where its organisation reads it', async () => {
+  const stranger = gateway.as(gateway.stranger);
+  const fromOfStranger = (await everyEvent(stranger)).next;
+  const { query, commit } = await locker(gateway);
+  await query(`SELECT pg_advisory_xact_lock(hashtext('tollgate events'))`);
+  const both = await Promise.all(
+    Array.from({ length: 15 }, () => Promise.all([purchased(), stranger.purchase({ merchant: 4 })])),
+  );
+  const audits = both.map(([own]) => own);
+  const others = both.map(([, { body }]) => body.audit);
+  const [waiting] = await gateway.sql<{ rows: number; events: number }>(
+    'SELECT count(*)::integer AS rows, sum(cardinality(subjects))::integer AS events FROM event',
+  );
+  expect(waiting?.events).toBe(30);
+  expect(waiting?.rows).toBeLessThan(30);
+  await commit();
+  expect((await toldSince(from)).toSorted()).toEqual(audits.toSorted());
+  const told = (await everyEvent(stranger, fromOfStranger)).events.map(({ data }: Json) => data.audit);
+  expect(told.toSorted()).toEqual(others.toSorted());
+});
+
+// catches(events: a crowd is moved from its beginning)
+test('more events than one round handles → all of them, in order', async () => {
+  const { query, commit } = await locker(gateway);
+  await query(
+    `INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data)
+     SELECT 1, 3, n, 1, 'customer.created', now(), '{"name":"","reference":""}' FROM generate_series(1, 45000) n`,
+  );
+  await commit();
+  const moved = [];
+  for (let round = 0; round < 4; round += 1) {
+    const [row] = await gateway.sql<{ newest: number }>('SELECT newest::float8 FROM sequence_events()');
+    moved.push(row?.newest);
+  }
+  const [found] = await gateway.sql(
+    `SELECT count(*)::integer AS events, bool_and(in_order) AS ordered FROM (
+       SELECT subject = row_number() OVER (ORDER BY position) AS in_order FROM event_feed WHERE merchant_id = 3) placed`,
+  );
+  expect(found).toEqual({ events: 45_000, ordered: true });
+});
+
 test('purchases of one commit → wait in one row of their merchant, and each gets a position', async () => {
   const { query, commit } = await locker(gateway);
   await query(`SELECT pg_advisory_xact_lock(hashtext('tollgate events'))`);
