@@ -90,7 +90,6 @@ describe.each(LOGINS)('as %s', (role) => {
       expect(await problemsOf(token.id)).toEqual(['an earlier seal was put back']);
     });
 
-    // catches(journal: forged entries do not hide what it says)
     test('a token is put back, and its deletion hidden behind forged ones → not charged', async () => {
       const token = await vault.newToken();
       await gateway.sql(`CREATE TABLE saved AS SELECT * FROM token WHERE id = ${token.id}`);
@@ -100,6 +99,21 @@ describe.each(LOGINS)('as %s', (role) => {
           OVERRIDING SYSTEM VALUE VALUES (${1_000_000 + forged}, 1, 1, 'user:owner', 'token.deleted', ${token.id})`);
       await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM token WHERE id = ${token.id};
         INSERT INTO token SELECT * FROM saved; DROP TABLE saved; COMMIT`);
+      expect(await pays(token.virtualPan)).toBe(422);
+    });
+
+    // catches(journal: forged entries do not hide what it says)
+    test('an earlier card is put back, and the entry of its replacement hidden behind forged ones → not charged', async () => {
+      const token = await vault.newToken();
+      const row = `FROM token WHERE id = ${token.id}`;
+      const [old] = (await intruder.query(`SELECT sealed, seal_version, key_version ${row}`)).rows;
+      const account = cardAccount({ 'CARD.PAN': '5555555555554444' });
+      expect((await vault.changeToken(token.customerId, token.id, { account })).status).toBe(200);
+      for (let forged = 0; forged < 25; forged += 1)
+        await forge(token.id, 'token.updated', `seal ${900_000_000 + forged}`, null);
+      await gateway.sql(`BEGIN; SET LOCAL session_replication_role = replica;
+        UPDATE token SET sealed = '\\x${old.sealed.toString('hex')}', seal_version = ${old.seal_version},
+          key_version = ${old.key_version} WHERE id = ${token.id}; COMMIT`);
       expect(await pays(token.virtualPan)).toBe(422);
     });
 

@@ -286,7 +286,6 @@ describe('an operator of one organisation', () => {
   });
 });
 
-// catches(operators: nobody who is not as it was sealed)
 test('a role changed in the database → nothing is permitted, since the operator’s seal is broken', async () => {
   await connection.query({
     name: '',

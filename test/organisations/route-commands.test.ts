@@ -214,6 +214,9 @@ describe('as functions', () => {
       ),
     );
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: 'route_shares_exceed' },
+    });
     await setRoute(connection, OPERATOR, id, { acquirer: 'bank', card: 'amex', share: '100', order: 2 });
     await expect(
       setRoute(connection, OPERATOR, id, { acquirer: 'bank', card: 'visa', share: '60.001', order: 2 }),

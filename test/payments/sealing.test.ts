@@ -117,7 +117,9 @@ describe('an upgrade', () => {
     await gateway.sql(
       `INSERT INTO journal (actor, action, detail) VALUES ('gateway:start', 'transactions.sealed', '5 transactions')`,
     );
-    expect(await migrated()).toMatch(/^what an earlier release .* gateways are still running \(1\): .*; stop them/);
+    expect(await migrated()).toMatch(
+      /^what an earlier release .* gateways are still running \(1\): .*; stop them/,
+    );
     expect((await problems()).length).toBeGreaterThan(4);
     expect(await unseen(() => migrated())).toEqual({ transactions: 5, rows: expect.any(Number) });
     expect(await problems()).toEqual([]);

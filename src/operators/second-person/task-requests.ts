@@ -217,6 +217,7 @@ export async function approveTask(
   { request, actor, reason }: TaskDecision,
 ): Promise<TaskRequest> {
   const { id, task: name, role, scope, organisation } = request;
+  // guard(second person: a task is not approved after its time): request.state !== 'waiting' ⇒ request.state === 'done'
   if (request.state !== 'waiting') refuse('request_decided', { request: id, state: request.state });
   await needSeal(database, actor, request);
   const approver = await findActingOperator(database, nameOf(actor), key);

@@ -403,6 +403,18 @@ describe('a task that needs a second person', () => {
     await resealedRequest(request, `state = 'refused'`);
   });
 
+  // catches(operators: nobody who is not as it was sealed)
+  test('approved by somebody who was changed in the database since → refused', async () => {
+    await signedIn(gateway, { name: 'lars' });
+    const line = `merchant set ${live} --no-acquirer`;
+    const request = requestIn(await as('ada').refusal(line));
+    await as('lars').json(`approval approve ${request}`);
+    await gateway.sqlAs('tollgate_operator', `UPDATE operator SET enabled_at = now() WHERE name = 'lars'`);
+    expect(await as('ada').refusal(line)).toMatch(/was changed or removed since/);
+    await as('bert').json('operator remove lars');
+    await resealedRequest(request, `state = 'refused'`);
+  });
+
   // catches(second person: a task is not approved after its time)
   test('for too long → has expired', async () => {
     const request = requestIn(await as('ada').refusal('operator add lena --role administrator'));
