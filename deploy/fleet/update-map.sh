@@ -9,7 +9,10 @@ set -eu
 umask 022
 map=${MAP:-/etc/haproxy/fleet.map}
 new=$map.new
-tollgate fleet map --format haproxy > "$new"
+tollgate fleet map --format haproxy > "$new" || {
+  rm "$new"
+  exit 1
+}
 if cmp -s "$new" "$map"; then
   rm "$new"
 else

@@ -120,12 +120,15 @@ const certified = checks.run('openssl', [
   pem('site.pem'),
 ]);
 if (certified?.ok) cpSync(pem('site.pem'), pem('authority.pem'));
-for (const path of ['deploy/compose/haproxy.cfg', 'deploy/high-availability/haproxy.cfg']) {
+writeFileSync(join(folder, 'fleet.map'), 'one.pay.example one\n');
+const CONFIGURATIONS = ['compose', 'high-availability', 'fleet'].map((name) => `deploy/${name}/haproxy.cfg`);
+for (const path of CONFIGURATIONS) {
   const text = readFileSync(join(PROJECT_ROOT, path), 'utf8');
   // Names and files that are known only where it runs.
   const local = text
-    .replaceAll(/\b(?:gateway\d|db\d):(?=\d)/g, '127.0.0.1:')
-    .replaceAll('/etc/haproxy/tls', folder)
+    .replaceAll(/\b(?:gateway\d|db\d|\w+-[ab]\.internal):(?=\d)/g, '127.0.0.1:')
+    .replaceAll(/\/etc\/haproxy\/tls\/(?=\s)/g, pem('site.pem'))
+    .replaceAll(/\/etc\/haproxy(?:\/tls)?\b/g, folder)
     .replaceAll('/run/haproxy', folder);
   writeFileSync(join(folder, 'haproxy.cfg'), local);
   if (!certified?.ok && local.includes(folder)) continue;
@@ -136,7 +139,13 @@ for (const path of ['deploy/compose/haproxy.cfg', 'deploy/high-availability/hapr
   );
 }
 
-for (const path of ['deploy/compose/make-secrets.sh', 'deploy/compose/make-database.sh']) {
+const SCRIPTS = [
+  'compose/make-secrets.sh',
+  'compose/make-database.sh',
+  'fleet/update-map.sh',
+  'fleet/try.sh',
+];
+for (const path of SCRIPTS.map((name) => `deploy/${name}`)) {
   checks.expectGood('the shell can read the scripts', path, checks.run('sh', ['-n', path]));
 }
 

@@ -85,7 +85,7 @@ export async function provenCaller(
   if (client === undefined) return undefined;
   const isOwnHost =
     isOwn(services.hostNames, client, request) ??
-    !(await services.hostNames.read(request.headers.host ?? '', client.organisationId));
+    !(await services.hostNames.isOthersNow(request.headers.host ?? '', client.organisationId));
   return admitted(services, client, request, { isOwnHost, writes });
 }
 

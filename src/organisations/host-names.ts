@@ -44,12 +44,17 @@ export class HostNames {
     const ageMs = performance.now() - known.readAtMs;
     if (ageMs >= STALE_MS) return undefined;
     // Should it fail, somebody asks again, and soon waits for the answer.
-    if (ageMs >= FRESH_MS) this.read(host, organisation).catch(() => {});
-    return known.owner !== NOBODY;
+    if (ageMs >= FRESH_MS) this.#read(host, organisation).catch(() => {});
+    return isAnother(known.owner, organisation);
+  }
+
+  /** The same, read again. */
+  async isOthersNow(host: string, organisation: OrganisationId): Promise<boolean> {
+    return isAnother(await this.#read(host, organisation), organisation);
   }
 
   /** Those who want the same name at the same time share one read. `organisation`: whose client asks. */
-  read(host: string, organisation: OrganisationId): Promise<Owner> {
+  #read(host: string, organisation: OrganisationId): Promise<Owner> {
     const under = this.#reading.get(host);
     if (under !== undefined) return under;
     const readAtMs = performance.now();
@@ -76,6 +81,11 @@ export class HostNames {
     }
     return names.map((name) => owners.get(name) ?? NOBODY);
   }
+}
+
+/** A name that an organisation has just been given is its own, although its users were read before that. */
+function isAnother(owner: Owner, organisation: OrganisationId): boolean {
+  return owner !== NOBODY && owner !== organisation;
 }
 
 /** As organisations have it: in lower case, without a port. */

@@ -8,7 +8,7 @@ export const ADD_ORGANISATION: Statement = {
 export const LIST_ORGANISATIONS: Statement = {
   name: '',
   text: `
-    SELECT id, name, host_name AS "hostName", residence, moved_to AS "movedTo", created_at AS "createdAt" FROM organisation
+    SELECT id, name, created_at AS "createdAt", host_name AS "hostName", residence, moved_to AS "movedTo" FROM organisation
     ORDER BY id`,
 };
 

@@ -104,6 +104,7 @@ export const ORGANISATIONS = {
         name: nullable(TEXT, '--name <host>', 'for example acme.pay.example', {
           without: ['--none', 'under every name that is no other organisation’s'],
           excludes: '--none',
+          neededByPage: true,
         }),
       },
       misfit: ({ name }) => (name === undefined ? 'name a host, or say --none' : undefined),

@@ -156,7 +156,7 @@ export interface TaskSettings {
   /** The simulated acquirer's file. */
   readonly simulatorLedger: string;
   /** Lists the cells of which this installation is one. */
-  readonly fleetFile: string | undefined;
+  readonly fleet: { readonly text: string } | { readonly path: string } | undefined;
   /** Where the journal is anchored on this machine. */
   readonly journalAnchorFiles: readonly string[];
   /** After how long without activity a session on the console ends. */

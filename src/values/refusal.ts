@@ -65,7 +65,7 @@ const REFUSALS = {
   fleet_wrong: ({ path, problems }: { readonly path: string; readonly problems: readonly FieldProblem[] }) =>
     `the fleet file ${path} is wrong: ${inWords({ problems })}`,
   fleet_map_unclear: ({ problems }: { readonly problems: readonly FieldProblem[] }) =>
-    `no map is made of these names: ${inWords({ problems })}`,
+    `no map is made: ${inWords({ problems })}`,
   cell_not_found: 'the fleet has no cell {cell}; it has {names}',
   merchant_not_found: 'there is no merchant {merchant}',
   merchant_of_another_organisation: 'there is no merchant {merchant} in organisation {organisation}',

@@ -49,9 +49,14 @@ describe.concurrent('organisation', () => {
     expect(await text('organisation add Second')).toMatch(/^Organisation \d+ \(Second\) added\.$/);
     expect(await json('organisation list')).toContainEqual({
       ...added,
+      host_name: null,
+      residence: 'here',
+      moved_to: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     });
-    const table = new RegExp(`^id +name +created_at\n(.+\n)*${added.id} +Harbour Stores +\\d{4}-`);
+    const table = new RegExp(
+      `^id +name +created_at +host_name +residence +moved_to\n(.+\n)*${added.id} +Harbour Stores +\\d{4}-`,
+    );
     expect(await text('organisation list')).toMatch(table);
   });
 

@@ -4,12 +4,15 @@ import { describe, expect, test } from 'vitest';
 import { commands as programCommands } from '../../src/cli/command-line.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';
 import { longestStopMs } from '../../src/gateway/stopping.js';
+import { haproxyConfiguration } from '../../src/http/haproxy.js';
+import { readFleet } from '../../src/installation/fleet/fleet-file.js';
 import { filesUnder, read } from '../../testkit/project-files.js';
 
 const FILES = filesUnder('deploy').filter((path) => !path.startsWith('deploy/compose/secrets/'));
 const DOCKERFILE = read('deploy/docker/Dockerfile');
 const COMPOSE = read('deploy/compose/compose.yaml');
 const HAPROXY = read('deploy/compose/haproxy.cfg');
+const FLEET = read('deploy/fleet/haproxy.cfg');
 const UNIT = read('deploy/systemd/tollgate.service');
 const SYSTEMD_SETTINGS = read('deploy/systemd/settings.example');
 const CHART = 'deploy/helm/tollgate';
@@ -42,6 +45,11 @@ function numbers(text: string, wanted: RegExp): number[] {
   expect(found.length, `${wanted} is not there any more`).toBeGreaterThan(0);
   return found;
 }
+
+test('HAProxy’s configuration for a fleet is the one that is made of its file', async () => {
+  const made = haproxyConfiguration(await readFleet('deploy/fleet/fleet.json'));
+  expect(FLEET.trimEnd()).toBe(made.trimEnd());
+});
 
 describe('settings', () => {
   const named = FILES.flatMap((path) =>

@@ -94,6 +94,7 @@ test('a setting without a documented default is undefined when it is not set', (
     'DATABASE_URL',
     'TOLLGATE_MIGRATING_DATABASE_URL',
     'TOLLGATE_OPERATING_DATABASE_URL',
+    'TOLLGATE_FLEET',
     'TOLLGATE_CONSOLE_URL',
     'TOLLGATE_OIDC_ISSUER',
     'TOLLGATE_OIDC_CLIENT_ID',

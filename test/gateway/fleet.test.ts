@@ -194,7 +194,11 @@ describe('fleet map', () => {
     ]);
     await one.sql(`UPDATE organisation SET host_name = NULL WHERE id = 2`);
     const gone = await fleet(['map'], [...usual(), cellOf('gone', ['127.0.0.1:9'])]);
-    expect([gone.code, gone.stdout]).toEqual([1, '']);
+    expect([gone.code, gone.stdout, gone.stderr]).toEqual([
+      1,
+      '',
+      expect.stringContaining('cell gone: its database cannot be reached'),
+    ]);
   });
 
   // catches(fleet: a name that two cells have leads to neither)

@@ -190,7 +190,7 @@ const withRole = TASKS.flatMap((permission) => {
 });
 
 /** Of whoever installs and starts the gateway, with or without a database. */
-const INSTALLING = ['serve', 'probe', 'doctor', 'migrate'];
+const INSTALLING = ['serve', 'probe', 'doctor', 'migrate', 'fleet status', 'fleet map', 'fleet proxy'];
 
 test('every command has its permission, and nothing else has', () => {
   const words = leaves(allCommands())

@@ -50,7 +50,7 @@ describe('an organisation with a host name', () => {
     expect((await pay(gateway.api)).status).toBe(201);
     const set = await tollgate('organisation', 'host', '1', '--name', ACME.toUpperCase());
     expect(set).toMatchObject({ code: 0, stdout: `Organisation 1 is served at https://${ACME} alone.\n` });
-    await becomes(() => pay(gateway.api), MOVED);
+    await becomes(() => pay(stranger, ACME, 4), MOVED);
   });
   afterAll(async () => {
     expect((await tollgate('organisation', 'host', '1', '--none')).code).toBe(0);
@@ -68,6 +68,7 @@ describe('an organisation with a host name', () => {
 
   // catches(cells: an organisation is served under its own name)
   test('is served under no other name: 421, with where to call, and nothing is processed', async () => {
+    await becomes(() => pay(gateway.api), MOVED);
     const before = await gateway.ledger();
     for (const host of [undefined, 'other.pay.example', `x${ACME}`, `${ACME}.evil.example`, '203.0.113.7']) {
       const refused = await pay(gateway.api, host);

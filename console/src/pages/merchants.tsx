@@ -197,16 +197,44 @@ const ORGANISATIONS: readonly Column<Organisation>[] = [
   { key: 'created', title: 'Added', show: ({ created_at }) => moment(created_at) },
 ];
 
+function HostName({ of: { id, name, host_name } }: { readonly of: Organisation }): ReactNode {
+  const act = useAct();
+  return (
+    <DialogButton
+      label="Host name"
+      small
+      dialog={(close) => (
+        <FormDialog
+          title={`Host name of ${name}`}
+          submit="Set it"
+          fields={[{ name: 'name', label: 'Host name', initial: host_name }]}
+          // Emptied, it is taken away.
+          send={(body) => act(`/organisations/${id}/host`, { name: null, ...body })}
+          close={close}
+        >
+          <p>
+            Within two seconds its clients are served under this name alone. DNS and the proxy must know it.
+          </p>
+        </FormDialog>
+      )}
+    />
+  );
+}
+
 function Organisations(): ReactNode {
   const query = useRead('GET /organisations');
   const act = useAct();
   const mayChange = useMay('organisation add');
+  const mayName = useMay('organisation host');
+  const columns = mayName
+    ? [...ORGANISATIONS, { key: 'change', title: 'Change', show: (of: Organisation) => <HostName of={of} /> }]
+    : ORGANISATIONS;
   return (
     <Section title="Organisations">
       <List
         caption="Organisations"
         query={query}
-        columns={ORGANISATIONS}
+        columns={columns}
         keyOf={({ id }) => id}
         empty="No organisation"
         emptyAdvice="Add one; merchants belong to it."

@@ -16,11 +16,11 @@ import { type Route, route } from '../route.js';
 async function cellsFor(
   fence: OrganisationId | undefined,
   database: Queryable,
-  { settings: { fleetFile } }: Pick<ConsoleParts, 'settings'>,
+  { settings: { fleet } }: Pick<ConsoleParts, 'settings'>,
 ): Promise<Pick<SessionAnswer, 'cell' | 'other_cells'>> {
   const { name: cell } = await showCell(database);
-  if (fleetFile === undefined || fence !== undefined) return { cell, other_cells: [] };
-  const { cells } = await readFleet(fleetFile).catch(() => ({ cells: [] }));
+  if (fleet === undefined || fence !== undefined) return { cell, other_cells: [] };
+  const { cells } = await readFleet(fleet).catch(() => ({ cells: [] }));
   const others = cells.filter(({ name, console }) => name !== cell && console !== undefined);
   return { cell, other_cells: others.map(({ name, console = '' }) => ({ name, console })) };
 }

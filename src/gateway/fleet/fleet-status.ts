@@ -96,7 +96,8 @@ async function readFigures(database: Queryable, cell: Cell): Promise<CellFigures
   return { ...figures, transactionsLastMinute: live?.lastMinute ?? 0, inDoubt: live?.inDoubt ?? 0 };
 }
 
-function problemIn(error: unknown): string {
+/** Why the database of a cell says nothing. */
+export function problemIn(error: unknown): string {
   if (error instanceof SettingsError) return error.message;
   if (error instanceof DatabaseUnavailable) return `its database cannot be reached (${reasonOf(error)})`;
   if (isUndefined(error)) return 'its schema is of another release';

@@ -16,16 +16,16 @@ import { refuse } from '../../values/refusal.js';
 import { journalKey } from '../callers.js';
 import { openKeyProvider } from '../settings/key-encryption.js';
 import { readSettings, SettingsError } from '../settings/settings.js';
-import { type CellStatus, fleetStatus } from './fleet-status.js';
+import { type CellStatus, fleetStatus, problemIn } from './fleet-status.js';
 import { inCell } from './reached-cell.js';
 
 const PAGE = 500;
 
 function fleetOfSettings(): Promise<Fleet> {
-  const { fleetFile } = readSettings();
-  if (fleetFile === undefined)
-    throw new SettingsError('TOLLGATE_FLEET_FILE is needed: it names the fleet file');
-  return readFleet(fleetFile);
+  const { fleet } = readSettings();
+  if (fleet === undefined)
+    throw new SettingsError('TOLLGATE_FLEET_FILE is needed: it names the file that lists the cells');
+  return readFleet(fleet);
 }
 
 /** With nothing left out: a proxy that was given a part of the names would turn away the clients of the others. */
@@ -33,18 +33,17 @@ async function wholeMap(fleet: Fleet): Promise<{ readonly map: string; readonly 
   const named = new Map<string, readonly NamedOrganisation[]>();
   const problems: FieldProblem[] = [];
   for (const cell of fleet.cells) {
-    const organisations = await inCell(cell, async (database, settings) => {
+    const found = await inCell(cell, async (database, settings) => {
       const key = await journalKey(database, await openKeyProvider(settings, database));
       setSigner(database, new EntrySigner(key, hostname()));
       return namedOrganisations(database);
-    });
-    named.set(cell.name, organisations.fitting);
-    problems.push(
-      ...organisations.altered.map((id) => ({
-        field: `organisation ${id} in ${cell.name}`,
-        rule: 'is not as it was sealed: somebody has written to the database',
-      })),
-    );
+    }).catch(problemIn);
+    if (typeof found === 'string') problems.push({ field: `cell ${cell.name}:`, rule: found });
+    else {
+      named.set(cell.name, found.fitting);
+      const rule = 'is not as it was sealed: somebody has written to the database';
+      for (const id of found.altered) problems.push({ field: `organisation ${id} in ${cell.name}`, rule });
+    }
   }
   const { entries, problems: ofNames } = hostMap(fleet, named);
   // guard(fleet: a map is made of sealed names alone): [...problems, ...ofNames] ⇒ ofNames

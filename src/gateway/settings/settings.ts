@@ -41,7 +41,7 @@ export interface Settings {
   /** The files among them. */
   readonly journalAnchorFiles: readonly string[];
   /** Lists the cells of which this is one. */
-  readonly fleetFile: string | undefined;
+  readonly fleet: Source | undefined;
   readonly demo: boolean;
   /** How many days of generated trade the demo starts with. */
   readonly demoDays: number;
@@ -121,7 +121,7 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     otlp: readOtlp(variables),
     journalAnchors,
     journalAnchorFiles: anchorFiles(journalAnchors),
-    fleetFile: variables.text('TOLLGATE_FLEET_FILE'),
+    fleet: variables.source('TOLLGATE_FLEET'),
     demo:
       variables.choice('TOLLGATE_DEMO', ['true', 'false'], databaseUrl === undefined ? 'true' : 'false') ===
       'true',

@@ -53,11 +53,19 @@ const FIELDS: Readonly<Record<keyof Cell, FieldOfCell>> = {
   },
 };
 
-/** Refuses, and names every wrong field. */
-export async function readFleet(path: string): Promise<Fleet> {
+/** By its path, or as a setting gives it. Refuses, and names every wrong field. */
+export async function readFleet(
+  given: string | { readonly text: string } | { readonly path: string },
+): Promise<Fleet> {
+  if (typeof given === 'object' && 'text' in given) return fleetIn(given.text, 'TOLLGATE_FLEET');
+  const path = typeof given === 'string' ? given : given.path;
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) =>
     refuse('fleet_unreadable', { path, reason: `cannot be read (${error.code})` }),
   );
+  return fleetIn(text, path);
+}
+
+function fleetIn(text: string, path: string): Fleet {
   let fleet: unknown;
   try {
     fleet = JSON.parse(text);
