@@ -23,11 +23,14 @@ CREATE TABLE event (
   -- What a look-up would have answered of a customer or token, as JSON. Empty for transactions: theirs can be told from their row.
   data varchar(400) NOT NULL DEFAULT '',
   user_id integer,
-  -- What one commit tells of several transactions of a merchant is one row until it gets its positions: to write and to remove a row
-  -- for each took PostgreSQL as long as to put it into the feed.
-  -- In the place of the subject and the version, where there are several.
+  -- What one commit tells of several transactions is one row until it gets its positions, of however many organisations they are: to
+  -- write and to remove a row for each took PostgreSQL as long as to put it into the feed.
+  -- In the place of the columns above, where there are several.
   subjects integer[],
-  versions integer[]
+  versions integer[],
+  organisations integer[],
+  merchants integer[],
+  users integer[]
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 CREATE INDEX event_by_xid ON event (xid);
 
@@ -106,6 +109,15 @@ CREATE FUNCTION first_unfinished_event(from_xid xid8, and_xids xid8[]) RETURNS b
     SELECT l.transactionid FROM pg_locks l WHERE l.locktype = 'transactionid' AND l.granted AND l.mode = 'ExclusiveLock')
 $$;
 
+-- The events of a row, each by itself.
+CREATE FUNCTION events_of(e event)
+RETURNS TABLE (organisation_id integer, merchant_id integer, subject integer, version integer, user_id integer)
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(o, e.organisation_id), coalesce(m, e.merchant_id), s, v, coalesce(u, e.user_id)
+  FROM unnest(e.organisations, e.merchants, coalesce(e.subjects, ARRAY[e.subject]), coalesce(e.versions, ARRAY[e.version]), e.users)
+    AS each(o, m, s, v, u)
+$$;
+
 -- Moves what is there by now, and says up to which position events are given, how many were moved, and when the oldest of
 -- them was made. Where there is nothing to move it writes nothing and waits for nobody.
 -- Rows of several events are taken apart: no two events of a row are about the same subject, so that their order among each other says
@@ -160,9 +172,7 @@ BEGIN
     WHERE (xid >= from_xid OR xid = ANY (and_xids)) AND (last_id IS NULL OR id <= last_id)
       AND (NOT state.spread OR id < coalesce((SELECT up_to FROM finished), 9223372036854775807)) RETURNING *
   ), each AS (
-    SELECT id, created_at, organisation_id, merchant_id, unnest(coalesce(subjects, ARRAY[subject])) AS subject,
-      unnest(coalesce(versions, ARRAY[version])) AS version, type, data, user_id
-    FROM taken
+    SELECT taken.id, taken.created_at, told.*, taken.type, taken.data FROM taken CROSS JOIN LATERAL events_of(taken::event) AS told
   ), numbered AS (
     SELECT newest + row_number() OVER (ORDER BY id) AS place, each.* FROM each
   ), put AS (

@@ -36,7 +36,7 @@ const FOLDERS = [
 /** Which folders alone may know a package. */
 const PACKAGE_HOMES: Readonly<Record<string, string | readonly string[]>> = {
   pg: 'postgres',
-  fastify: ['http', 'console'],
+  fastify: 'console',
   '@fastify/cookie': 'console',
   'temporal-polyfill': 'values',
   'ipaddr.js': 'webhooks',

@@ -106,8 +106,8 @@ export function differences(rows: readonly Booked[], entries: readonly LedgerEnt
 
 /** Every event that is kept, with a position or without one yet. For FROM. */
 export const EVERY_EVENT = `(
-    SELECT organisation_id, merchant_id, unnest(coalesce(subjects, ARRAY[subject])) AS subject,
-      unnest(coalesce(versions, ARRAY[version])) AS version, type, created_at FROM event
+    SELECT told.organisation_id, told.merchant_id, told.subject, told.version, type, created_at
+    FROM event CROSS JOIN LATERAL events_of(event) AS told
     UNION ALL
     SELECT organisation_id, merchant_id, subject, version, type, created_at FROM event_feed) every_event`;
 

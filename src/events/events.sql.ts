@@ -4,9 +4,10 @@ import type { Statement } from '../postgres/database.js';
 export const INTO_EVENTS = `
     INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, user_id)`;
 
-/** The same for several events of one merchant, type and moment in one row, with lists of subjects and versions. */
+/** The same for several events of one type and moment in one row, with a list of each column in which they differ. */
 export const INTO_EVENTS_TOGETHER = `
-    INSERT INTO event (organisation_id, merchant_id, subject, version, subjects, versions, type, created_at, user_id)`;
+    INSERT INTO event (organisation_id, merchant_id, subject, version, organisations, merchants, subjects, versions, users, type,
+      created_at)`;
 
 /** With the data that a lookup would have returned, for subjects whose rows do not keep it. */
 export const INTO_EVENTS_WITH_DATA = `

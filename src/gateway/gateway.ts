@@ -1,5 +1,4 @@
 // Assembles a gateway: databases, acquirers, vault, pipeline, background loops, HTTP server; and closes it again.
-import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { type AcquirerLink, withinDeadline } from '../acquirers/contract.js';
 import { RESPONSE_MESSAGES } from '../acquirers/iso8583/dialects/response-messages.js';
@@ -246,11 +245,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
   const { settings, log, databases, disk, links, vault, registration, pipeline, events, certificate } = parts;
   const documents = await referenceDocuments();
   let draining = false;
-  const {
-    app: server,
-    useCertificate,
-    figures,
-  } = buildServer({
+  const server = buildServer({
     certificate: certificate?.pair,
     documents,
     capacity: pipeline.capacity,
@@ -291,10 +286,10 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     events.watcher.endWaiting();
     await server.close();
   });
-  await server.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });
-  const { port } = server.server.address() as AddressInfo;
+  const port = await server.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const scheme = certificate === undefined ? 'http' : 'https';
+  const { useCertificate, figures } = server;
   return { baseUrl: `${scheme}://${host}:${port}${BASE_PATH}`, useCertificate, figures };
 }
 

@@ -1,4 +1,4 @@
-// Admission: starts requests in turns over tenants, and sheds requests for which there is no room, before the framework sees them.
+// Admission: starts requests in turns over tenants, and sheds requests for which there is no room, before anything is made of them.
 // Shedding must cost almost nothing, or no room is left for accepted requests.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';

@@ -1,30 +1,15 @@
 // Sends every answer, with its headers, its one log line and its metrics.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import {
-  CORRELATION_HEADER,
-  type Reply,
-  type RequestContext,
-  received,
-  TRACE_HEADER,
-  traceOf,
-} from '../api/operation.js';
+import { CORRELATION_HEADER, type Reply, received, TRACE_HEADER, traceOf } from '../api/operation.js';
 import { type ProblemCode, type RefusedRequest, refused } from '../api/problems.js';
 import { refusalForMethod, refusalOf, refusalResponse } from '../api/refusals.js';
 import { DURATIONS, Histogram } from '../values/histogram.js';
 import { isoNow } from '../values/time.js';
 import type { Trace } from '../values/trace.js';
 import type { ClientAddresses } from './authentication.js';
+import { Exchange } from './exchange.js';
 import { LogThrottle } from './observability/log-throttle.js';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    context: RequestContext;
-  }
-  interface FastifyContextConfig {
-    figures?: OperationFigures;
-  }
-}
 
 export interface AnswerServices {
   readonly log: Logger;
@@ -42,65 +27,53 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** What is known of an answer besides its text. */
 type Answered = Pick<Reply, 'status' | 'audit' | 'merchantId' | 'outcome'>;
 
-/** Runs first for every request. */
-export function receive(request: FastifyRequest, reply: FastifyReply, { spans }: AnswerServices): void {
-  const { headers } = request;
+/** The first thing that is known of every request. */
+export function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { spans }: AnswerServices,
+): Exchange {
+  const { method = '', headers } = request;
   const trace =
     headers[TRACE_HEADER] === undefined ? undefined : traceOf(headers[TRACE_HEADER], spans.wanted);
-  const context = received(request.method, headers[CORRELATION_HEADER], trace);
-  request.context = context;
-  // Answers may contain cardholder data, and are true at this moment only.
-  reply.header('cache-control', 'no-store');
-  if (context.correlationId !== undefined) reply.header(CORRELATION_HEADER, context.correlationId);
+  const context = received(method, headers[CORRELATION_HEADER], trace);
+  const exchange = new Exchange(request, response, context);
+  return context.correlationId === undefined
+    ? exchange
+    : exchange.set(CORRELATION_HEADER, context.correlationId);
 }
 
 /** Handles anything thrown while processing a request. */
-export function refuse(
-  services: AnswerServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: unknown,
-): FastifyReply {
-  const { log, failedAnswers, draining } = services;
-  if (request.context === undefined) receive(request, reply, services);
-  const refusal = refusalForMethod(request.method, refusalOfRequest(error));
-  if (refusal.code === 'internal_error') logInternal(log, request, error);
+export function refuse(services: AnswerServices, exchange: Exchange, error: unknown): void {
+  const { log, failedAnswers } = services;
+  const { request } = exchange;
+  const refusal = refusalForMethod(exchange.method, refusalOfRequest(error));
+  if (refusal.code === 'internal_error') logInternal(log, exchange, error);
   const { status, headers, body } = refusalResponse(refusal);
-  const isCutShort = refusal.code === 'body_too_large' && !request.raw.complete;
   // An endless body may follow.
-  if (draining() || isCutShort) reply.header('connection', 'close');
-  // The framework closes the connection after every body that it refuses, with whatever was sent behind it. The header is set explicitly:
-  // without it Node forgets that the client has closed its side.
-  else if (reply.hasHeader('connection') && request.raw.complete && reply.raw.shouldKeepAlive)
-    reply.header('connection', 'keep-alive');
-  reply.headers(headers).header('content-type', JSON_TYPE);
+  if (refusal.code === 'body_too_large' && !request.complete) exchange.set('connection', 'close');
+  for (const [name, value] of Object.entries(headers)) exchange.set(name, value);
+  exchange.set('content-type', JSON_TYPE);
   // An unread body may contain a card number. It is read to its end, as Node would do.
-  request.raw.on('data', overwrite);
+  request.on('data', overwrite);
   const { audit, code: outcome } = refusal;
-  failedAnswers.note(request, status, outcome, audit);
-  return send(
-    services,
-    request,
-    reply,
-    { status, ...(audit !== undefined && { audit }), outcome },
-    JSON.stringify(body),
-  );
+  failedAnswers.note(exchange, status, outcome, audit);
+  send(services, exchange, { status, ...(audit !== undefined && { audit }), outcome }, JSON.stringify(body));
 }
 
 export function send(
   services: AnswerServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  exchange: Exchange,
   answered: Answered,
   text: string | Buffer | undefined,
-): FastifyReply {
+): void {
   // If its connection was refused in the meantime, the request is already answered and logged.
-  const isFirst = !reply.sent;
-  reply.code(answered.status).send(text);
+  if (exchange.isAnswered) return;
+  if (services.draining()) exchange.set('connection', 'close');
+  exchange.answer(answered.status, text);
   // Logged even if the answer does not arrive: a client that hung up is the one who will ask. After sending, because nobody waits for the
   // log line.
-  if (isFirst) noteRequest(services, request, answered);
-  return reply;
+  noteRequest(services, exchange, answered);
 }
 
 /** Wipes a piece of an unread body. */
@@ -111,24 +84,24 @@ export function overwrite(piece: Buffer): void {
 /** Writes one log line, and counts the request. */
 function noteRequest(
   { requestLog, clientAddresses, requests, spans }: AnswerServices,
-  { method, routeOptions, context, raw }: FastifyRequest,
+  { method, route, context, request }: Exchange,
   answered: Answered,
 ): void {
   const { startedMs, trace } = context;
   const endedMs = performance.now();
   const durationMs = endedMs - startedMs;
-  const { url = 'unknown', config } = routeOptions;
-  // guard(metrics: a client makes no new series with its addresses): nowhere ⇒ of(raw.url ?? "")
-  (config?.figures ?? requests.nowhere).note(answered.status, durationMs);
+  const pattern = route?.pattern ?? 'unknown';
+  // guard(metrics: a client makes no new series with its addresses): nowhere ⇒ of(request.url ?? "")
+  (route?.figures ?? requests.nowhere).note(answered.status, durationMs);
   if (trace?.recording) {
     const { status } = answered;
-    spans.take({ trace, method, route: url, status, failed: status >= 500, startedMs, endedMs });
+    spans.take({ trace, method, route: pattern, status, failed: status >= 500, startedMs, endedMs });
   }
   requestLog.note({
     method,
-    route: url,
+    route: pattern,
     status: answered.status,
-    address: clientAddresses.of(raw),
+    address: clientAddresses.of(request),
     correlationId: context.correlationId,
     traceId: trace?.traceId,
     user: context.stage === 'authenticated' ? context.caller.username : undefined,
@@ -140,7 +113,7 @@ function noteRequest(
 }
 
 /** Logs the place in the code, not the message: a database message can repeat what was sent. */
-function logInternal(log: Logger, { context }: FastifyRequest, error: unknown): void {
+function logInternal(log: Logger, { context }: Exchange, error: unknown): void {
   const { name, code, constraint, stack = '' } = error as Error & { code?: string; constraint?: string };
   const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
   log.error(
@@ -156,13 +129,8 @@ function logInternal(log: Logger, { context }: FastifyRequest, error: unknown): 
   );
 }
 
-/** Errors of Fastify and Node about requests and connections, as problems of the API. */
+/** Errors of Node about requests and connections, as problems of the API. */
 const PROBLEM_OF: Readonly<Record<string, ProblemCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
-  FST_ERR_BAD_URL: 'malformed_request',
-  FST_ERR_MAX_PARAM_LENGTH: 'route_not_found',
   ECONNRESET: 'malformed_request',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -211,12 +179,12 @@ export class FailedAnswers {
     });
   }
 
-  note({ routeOptions, context }: FastifyRequest, status: number, outcome: string, audit?: number): void {
+  note({ route, context }: Exchange, status: number, outcome: string, audit?: number): void {
     if (status < 502 || status > 504) return;
     this.#throttle.add(`${status} ${outcome}`, {
       status,
       outcome,
-      route: routeOptions.url ?? 'unknown',
+      route: route?.pattern ?? 'unknown',
       correlation_id: context.correlationId,
       trace_id: context.trace?.traceId,
       audit,

@@ -4,7 +4,6 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { type RefusedRequest, refused, servedAt } from '../api/problems.js';
 import { type HostNames, plainHost } from '../organisations/host-names.js';
@@ -62,33 +61,32 @@ export function credentialsOf(request: IncomingMessage): string {
 /** The caller, if the credentials were verified a moment ago, as nearly all were. Does not wait. */
 export function knownCaller(
   services: AuthenticationServices,
-  { raw }: FastifyRequest,
+  request: IncomingMessage,
   writes: boolean,
 ): Caller | undefined {
-  const client = services.callers.known(credentialsOf(raw));
+  const client = services.callers.known(credentialsOf(request));
   if (client === undefined) return undefined;
-  const isOwnHost = isOwn(services.hostNames, client, raw);
-  return isOwnHost === undefined ? undefined : admitted(services, client, raw, { isOwnHost, writes });
+  const isOwnHost = isOwn(services.hostNames, client, request);
+  return isOwnHost === undefined ? undefined : admitted(services, client, request, { isOwnHost, writes });
 }
 
-function certificateOf(request: FastifyRequest): ShownCertificate | undefined {
-  const certificate = clientCertificate(request.raw);
+function certificateOf(request: IncomingMessage): ShownCertificate | undefined {
+  const certificate = clientCertificate(request);
   return certificate && shownCertificate(certificate);
 }
 
 /** The caller, or undefined if the credentials are wrong. */
 export async function provenCaller(
   services: AuthenticationServices,
-  request: FastifyRequest,
+  request: IncomingMessage,
   writes: boolean,
 ): Promise<Caller | undefined> {
-  const { raw } = request;
-  const client = await prove(services.callers, credentialsOf(raw), request);
+  const client = await prove(services.callers, credentialsOf(request), request);
   if (client === undefined) return undefined;
   const isOwnHost =
-    isOwn(services.hostNames, client, raw) ??
-    !(await services.hostNames.isOthersNow(raw.headers.host ?? '', client.organisationId));
-  return admitted(services, client, raw, { isOwnHost, writes });
+    isOwn(services.hostNames, client, request) ??
+    !(await services.hostNames.isOthersNow(request.headers.host ?? '', client.organisationId));
+  return admitted(services, client, request, { isOwnHost, writes });
 }
 
 /** Whether the request was sent to a name under which the client's organisation is served; undefined if that has to be read. */
@@ -139,7 +137,7 @@ function refuseFromElsewhere(
 async function prove(
   callers: Callers,
   credentials: string,
-  request: FastifyRequest,
+  request: IncomingMessage,
 ): Promise<Client | undefined> {
   const { username, secret } = basicCredentials(request);
   if (username === undefined) return undefined;
@@ -152,7 +150,7 @@ async function prove(
   });
 }
 
-function basicCredentials({ headers }: FastifyRequest): { username?: string; secret: string } {
+function basicCredentials({ headers }: IncomingMessage): { username?: string; secret: string } {
   const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (encoded === '') return { secret: '' };
   const bytes = Buffer.from(encoded, 'base64');
@@ -165,13 +163,13 @@ function basicCredentials({ headers }: FastifyRequest): { username?: string; sec
 /** Refuses wrong credentials, after a delay if there were too many. */
 export async function refusedLogIn(
   { failedLogIns, clientAddresses }: AuthenticationServices,
-  request: FastifyRequest,
+  request: IncomingMessage,
 ): Promise<RefusedRequest> {
   const { username } = basicCredentials(request);
   const certificate = certificateOf(request);
   await failedLogIns.turn({
     username,
-    address: clientAddresses.of(request.raw),
+    address: clientAddresses.of(request),
     certificate: certificate && shownFingerprint(certificate.fingerprint),
   });
   return refused('unauthenticated', ['header', 'Authorization']);

@@ -1,4 +1,4 @@
-// The server below the framework. Handles one request at a time on each connection, however many were sent at once, and answers each.
+// The server below. Handles one request at a time on each connection, however many were sent at once, and answers each.
 // Unreadable input is refused in its turn, after everything before it is answered.
 
 import {

@@ -1,9 +1,9 @@
 // Pages besides the operations: the documents, liveness and readiness.
-import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { LinkReport } from '../acquirers/links.js';
 import { BASE_PATH } from '../api/operations/hal.js';
 import type { LostTime } from '../payments/processes/lost-time.js';
-import { type AnswerServices, JSON_TYPE, send } from './answers.js';
+import { type AnswerServices, JSON_TYPE, refuse, send } from './answers.js';
+import type { Exchange, Route } from './exchange.js';
 
 export interface PageServices extends AnswerServices {
   readonly documents: Documents;
@@ -31,35 +31,52 @@ const REFERENCE_HEADERS = {
 /** Browsers must not guess the type. */
 const NOT_GUESSED = { 'x-content-type-options': 'nosniff' };
 
-export function addPages(app: FastifyInstance, services: PageServices): void {
+/** By their paths. */
+export function pagesOf(services: PageServices): ReadonlyMap<string, Route> {
+  const pages = new Map<string, Route>();
   const { failedAnswers, documents, draining, notReady, links, lostTime, requests } = services;
-  const counted = (page: string) => ({ config: { figures: requests.of(page) } });
-  app.get('/', counted('front'), (request, reply) => {
-    const page = wantsPage(request.headers.accept);
-    reply.headers(page ? FRONT_HEADERS : { 'content-type': JSON_TYPE }).header('vary', 'accept');
-    return send(services, request, reply, { status: 200 }, page ? FRONT_PAGE : FRONT_DOCUMENT);
+  const add = (pattern: string, page: string, begin: Route['begin']) =>
+    pages.set(pattern, { pattern, figures: requests.of(page), begin });
+  add('/', 'front', (exchange) => {
+    const page = wantsPage(exchange.headers.accept);
+    const headers = page ? FRONT_HEADERS : { 'content-type': JSON_TYPE };
+    send(
+      services,
+      setAll(exchange, headers).set('vary', 'accept'),
+      { status: 200 },
+      page ? FRONT_PAGE : FRONT_DOCUMENT,
+    );
   });
   const serve = (path: string, page: string, name: DocumentName, headers: Record<string, string>) =>
-    app.get(path, counted(page), (request, reply) => {
-      const form = formFor(documents[name], request.headers['accept-encoding'], reply);
-      return send(services, request, reply.headers({ ...NOT_GUESSED, ...headers }), { status: 200 }, form);
+    add(path, page, (exchange) => {
+      const form = formFor(documents[name], exchange);
+      send(services, setAll(exchange, { ...NOT_GUESSED, ...headers }), { status: 200 }, form);
     });
   serve(`${BASE_PATH}/openapi.json`, 'openapi', 'openApi', { 'content-type': JSON_TYPE });
   serve('/docs', 'docs', 'reference', REFERENCE_HEADERS);
   serve('/docs/reference.css', 'docs', 'style', { 'content-type': 'text/css; charset=utf-8' });
   serve('/docs/reference.js', 'docs', 'script', { 'content-type': 'text/javascript; charset=utf-8' });
-  // guard(metrics: not on the merchants’ port): app.get( ⇒ app.get('/metrics', (_request, reply) => reply.send('tollgate_up 1')); ⏎ app.get(
-  app.get('/livez', counted('livez'), (request, reply) =>
-    send(services, request, reply.header('content-type', JSON_TYPE), { status: 200 }, '{"status":"live"}'),
+  // guard(metrics: not on the merchants’ port): add('/livez' ⇒ add('/metrics', 'metrics', (exchange) => send(services, exchange, { status: 200 }, 'tollgate_up 1')); ⏎ add('/livez'
+  add('/livez', 'livez', (exchange) =>
+    send(services, exchange.set('content-type', JSON_TYPE), { status: 200 }, '{"status":"live"}'),
   );
-  app.get('/readyz', counted('readyz'), async (request, reply) => {
+  const answerReady = async (exchange: Exchange) => {
     const missing = draining() ? 'shutting down' : await notReady();
     const [status, said] =
       missing === undefined ? [200, { status: 'ready' }] : [503, { status: 'not ready', reason: missing }];
-    failedAnswers.note(request, status, 'not ready');
+    failedAnswers.note(exchange, status, 'not ready');
     const body = JSON.stringify({ ...said, ...lostTimeShown(lostTime()), ...linksShown(links()) });
-    return send(services, request, reply.header('content-type', JSON_TYPE), { status }, body);
+    send(services, exchange.set('content-type', JSON_TYPE), { status }, body);
+  };
+  add('/readyz', 'readyz', (exchange) => {
+    answerReady(exchange).catch((error: unknown) => refuse(services, exchange, error));
   });
+  return pages;
+}
+
+function setAll(exchange: Exchange, headers: Readonly<Record<string, string>>): Exchange {
+  for (const [name, value] of Object.entries(headers)) exchange.set(name, value);
+  return exchange;
 }
 
 function lostTimeShown(lost: LostTime | undefined): { readonly lost_time?: object } {
@@ -90,11 +107,11 @@ export type Documents = Readonly<Record<DocumentName, ServedDocument>>;
 const COMPRESSED = ['br', 'gzip'] as const;
 
 /** Chooses the encoding that the client accepts, and sets its headers. */
-function formFor(document: ServedDocument, accepted: string | undefined, reply: FastifyReply): Buffer {
-  reply.header('vary', 'accept-encoding');
-  const form = COMPRESSED.find((encoding) => takes(accepted, encoding));
+function formFor(document: ServedDocument, exchange: Exchange): Buffer {
+  exchange.set('vary', 'accept-encoding');
+  const form = COMPRESSED.find((encoding) => takes(exchange.headers['accept-encoding'], encoding));
   if (form === undefined) return document.plain;
-  reply.header('content-encoding', form);
+  exchange.set('content-encoding', form);
   return document[form];
 }
 

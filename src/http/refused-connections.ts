@@ -1,4 +1,4 @@
-// Answers input that the framework never sees completely: bytes that are not a request, requests that do not arrive, and input that the
+// Answers input that never becomes a whole request: bytes that are not a request, requests that do not arrive, and input that the
 // server refuses. The answers have the body and log line of any other refusal.
 import { type Addresses, allowed } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/operation.js';
@@ -7,10 +7,11 @@ import { refusalResponse } from '../api/refusals.js';
 import { JSON_TYPE, type RequestFigures, type RequestLog, refusalOfConnection } from './answers.js';
 import type { ClientAddresses } from './authentication.js';
 import type { Handlers, Refusal } from './connection-queue.js';
+import type { Route } from './exchange.js';
 
 export function refusing(
   requestLog: RequestLog,
-  addresses: Addresses,
+  addresses: Addresses<Route>,
   clientAddresses: ClientAddresses,
   figures: RequestFigures,
 ): Handlers['refuse'] {

@@ -142,6 +142,7 @@ function covers(target: StoredOutcome, live: readonly StoredOutcome[], asked: On
     case 'refund': {
       // guard(target: no refund of what a void has undone): if (live.some(({ transactionType }) => transactionType !== 'refund')) return false; ⇒
       if (live.some(({ transactionType }) => transactionType !== 'refund')) return false;
+      // guard(target: no refund of what a void has undone): live.reduce( ⇒ live.filter(({ transactionType }) => transactionType === 'refund').reduce(
       const refundedCents = live.reduce((sum, { amountCents }) => sum + amountCents, 0);
       // guard(target: refunds that are there count, whatever the counter says): refundedCents + ⇒
       return refundedCents + asked.amountCents <= target.amountCents;

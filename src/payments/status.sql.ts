@@ -58,10 +58,10 @@ const FOR_EVENTS = `${SUBJECT}, t.decided_at AS told_at`;
 const EVENT = `${INTO_EVENTS}
     SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, told_at, user_id`;
 
-/** Reads `decided`. A batch usually has few merchants. */
-const EVENTS_OF_DECIDED = `${INTO_EVENTS_TOGETHER}
-    SELECT organisation_id, merchant_id, 0, 0, array_agg(audit), array_agg(version), 'transaction.' || status, told_at, user_id
-    FROM decided GROUP BY organisation_id, merchant_id, status, told_at, user_id`;
+/** One row for all that have the same outcome, whoever they are of: whatever was decided is followed by the rows that it comes from. */
+const EVENTS_TOGETHER = `${INTO_EVENTS_TOGETHER}
+    SELECT 0, 0, 0, 0, array_agg(organisation_id), array_agg(merchant_id), array_agg(audit), array_agg(version), array_agg(user_id),
+      'transaction.' || status, told_at`;
 
 export const ANSWERS = columns<Recording>(
   'answer',
@@ -133,7 +133,8 @@ const AS_ANSWERED = `t.settlement_date IS NOT DISTINCT FROM answer.settlement_da
 export const DECIDE_DIRECT = `${OPENED},
     decided AS (${DECIDE}
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED}
-    ), events AS (${EVENTS_OF_DECIDED}
+    ), events AS (${EVENTS_TOGETHER}
+      FROM decided GROUP BY status, told_at
     ), settled AS (${SETTLE_DECIDED}
     )`;
 
@@ -193,11 +194,12 @@ export const DECIDE_TARGETED = `${OPENED},
       FROM merged
       WHERE t.organisation_id = merged.organisation_id AND t.audit = merged.audit
       RETURNING ${FOR_EVENTS}, merged.voided, merged.voider_id
-    ), events AS (${EVENT}
+    ), events AS (${EVENTS_TOGETHER}
       FROM (
         SELECT organisation_id, merchant_id, audit, version, status, told_at, user_id FROM decided
         UNION ALL
         SELECT organisation_id, merchant_id, audit, version, status, told_at, voider_id FROM applied WHERE voided) changed
+      GROUP BY status, told_at
     ), settled AS (${SETTLE_DECIDED}
     ), unsettled AS (${INTO_SETTLEMENT}
       -- On the day of the void, or a later one if that day has closed meanwhile. Transactions that settled nothing are skipped.

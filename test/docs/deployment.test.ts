@@ -151,7 +151,7 @@ describe('addresses', () => {
   });
 
   test('every address that is probed is served', () => {
-    const served = [...read('src/http/pages.ts').matchAll(/app\.get\('([^']+)'/g)].map(([, path]) => path);
+    const served = [...read('src/http/pages.ts').matchAll(/\badd\('([^']+)'/g)].map(([, path]) => path);
     const probed = [
       ...DEPLOYMENT.matchAll(/path: (\/\S+)/g),
       ...HAPROXY.matchAll(/httpchk GET (\/\S+)/g),

@@ -48,6 +48,8 @@ test('a session → the operator, role, organisation, mode, version and the serv
     ends_at: expect.any(String),
     tasks: expect.arrayContaining(['transaction list', 'merchant list']),
     recent: true,
+    cell: 'one',
+    other_cells: [],
   });
   // Neither what takes another role, nor what concerns the whole installation.
   expect(body.tasks).not.toContain('transaction refund');

@@ -1,5 +1,4 @@
-// Every operation of the API, and the addresses that they make.
-import { Addresses } from '../addresses.js';
+// Every operation of the API.
 import type { Operation } from '../operation.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
 import { EVENT_OPERATIONS, type EventServices } from './events.js';
@@ -23,5 +22,3 @@ export const OPERATIONS: readonly Operation<OperationServices>[] = [
   ...TOKEN_OPERATIONS,
   ...EVENT_OPERATIONS,
 ];
-
-export const ADDRESSES = new Addresses(OPERATIONS);

@@ -70,6 +70,7 @@ export const CELL = {
       role: 'administrator',
       scope: 'installation',
       on: 'as owner',
+      fresh: true,
       input: {
         name: needed(TEXT, '<name>', 'for example two'),
         number: needed(

@@ -213,7 +213,7 @@ export class Creation {
         completableUntilMs: priced.atMs + merchant.preauthorisationDays * DAY_MS,
       }),
     };
-    // guard(commit order: nothing is sent before commit A): holder ⇒ asked = this.#parts.asking.ask({ intent: claim, merchant, order, prepared }); ⏎ order.asked = () => asked; ⏎ const holder
+    // guard(commit order: nothing is sent before commit A): holder ⇒ asked = this.#parts.asking.ask({ intent: claim, merchant, order, prepared, term }); ⏎ order.asked = () => asked; ⏎ const holder
     const holder = await claims.direct(prepared === undefined ? claim : { prepared, ...claim });
     if (holder === undefined) throw fault('not_processed');
     // guard(correlation ID: a payment that lost it is not sent to the acquirer): if (holder !== audit) throw correlationIdTaken(holder); ⇒
