@@ -43,6 +43,16 @@ let shop: WebhookReceiver;
 let before: Before;
 let moved: Json;
 let journal: readonly Json[];
+/** Of the first payment at the destination. */
+let toldByTheSource: number;
+
+/** The source is asked all the time, so that it knows its client, and then about the first payment at the destination. */
+async function askedBehind(destination: TwoCells['two'], source: TwoCells['one']): Promise<number> {
+  const isOpen = `SELECT FROM organisation WHERE id = 1 AND residence = 'here'`;
+  while ((await destination.sql(isOpen)).length === 0) await source.api.lookUp(1);
+  const { body } = await destination.api.purchase({ amount: 100 });
+  return (await source.api.lookUp(body.audit)).status;
+}
 
 const move = (...words: string[]) =>
   cells.command('one', 'organisation', 'move', '1', '--to', 'two', ...words);
@@ -93,8 +103,10 @@ beforeAll(async () => {
     lookedUp,
   };
   journal = JSON.parse((await cells.command('one', 'journal', 'list', '--merchant', '1', '--json')).stdout);
+  const asking = askedBehind(two, one);
   const { code, stdout, stderr } = await move('--json');
   if (code !== 0) throw new Error(stderr);
+  toldByTheSource = await asking;
   moved = JSON.parse(stdout);
   await two.sql(`UPDATE transaction SET resolve_at = now() WHERE resolve_at IS NOT NULL`);
 }, 60_000);
@@ -133,6 +145,11 @@ test('at the source every table that goes along refuses whoever writes', async (
     );
   // Another organisation goes on.
   expect((await one.as(one.stranger).purchase({ merchant: 4 })).status).toBe(201);
+});
+
+// catches(moving: nobody asks the source any more when the destination opens)
+test('the source is asked about the first payment at the destination → does not say that it is not there', () => {
+  expect([421, 503]).toContain(toldByTheSource);
 });
 
 test('the source says where to call, and the destination answers', async () => {

@@ -150,7 +150,7 @@ export const OPEN_REQUESTS: Statement = {
 
 export const WITHOUT_POSITION: Statement = {
   name: '',
-  text: `SELECT EXISTS (SELECT FROM event WHERE organisation_id = $1) AS waiting`,
+  text: `SELECT EXISTS (SELECT FROM event WHERE organisation_id = $1 OR $1 = ANY (organisations)) AS waiting`,
 };
 
 export const POSITIONS: Statement = {

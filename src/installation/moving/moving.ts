@@ -90,6 +90,8 @@ interface MoveRow {
 /** A pass is small enough when what it would take once the organisation is closed is a moment. */
 const SMALL_PASS = 500;
 const MOST_PASSES = 12;
+/** For two seconds gateways of the source go by what they knew: they would say that what is paid at the destination is not there. */
+const SOURCE_KNOWS_MS = 2_500;
 const FURTHER_MS = 5_000;
 const POLL_MS = 100;
 
@@ -154,8 +156,11 @@ export class Moving {
       await this.#copyWhileTrading(copying);
       await this.#close(move, copying);
     }
-    this.#closedAtMs ??= performance.now();
+    const fencedAtMs = performance.now();
+    this.#closedAtMs ??= fencedAtMs;
     const digest = await this.#bringTheRest(copying);
+    // guard(moving: nobody asks the source any more when the destination opens): await sleep( ⇒ void (
+    await sleep(Math.max(0, fencedAtMs + SOURCE_KNOWS_MS - performance.now()));
     await this.#open(move, digest);
     if (this.#closedAtMs !== undefined) this.#closedMs = Math.round(performance.now() - this.#closedAtMs);
     return this.#leave(move, digest);
