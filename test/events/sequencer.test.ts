@@ -169,7 +169,6 @@ test('more events than one round handles → all of them, in order', async () =>
   expect(found).toEqual({ events: 45_000, ordered: true });
 });
 
-
 // catches(events: a crowd is moved from its beginning)
 test('a row with more events than one round handles, and others behind it → all of them, once, in order', async () => {
   const { query, commit } = await locker(gateway);

@@ -40,6 +40,7 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
   SERVING_UNSEALED: 'an upgrade looks once whether the earlier release has left anything unsealed',
   EXPORT_JOURNAL: '`journal export` reads from one end to the other',
   COPIED_ENTRIES: '`journal verify` reads everything',
+  SIZE_OF_ORGANISATION: '`organisation move --dry-run` counts what an organisation has',
   READ_JOURNAL: '`journal` reads backwards until it has found enough',
 };
 

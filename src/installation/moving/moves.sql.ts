@@ -156,10 +156,10 @@ export const WITHOUT_POSITION: Statement = {
 export const POSITIONS: Statement = {
   name: '',
   text: `
-    SELECT s.position AS newest, f.position AS counted, coalesce((SELECT max(highest.position) FROM merchant m
-      CROSS JOIN LATERAL (SELECT e.position FROM event_feed e WHERE e.organisation_id = m.organisation_id AND e.merchant_id = m.id
-        ORDER BY e.position DESC LIMIT 1) highest WHERE m.organisation_id = $1), 0) AS highest
-    FROM event_sequencer s CROSS JOIN figures_progress f`,
+    SELECT (SELECT position FROM event_sequencer) AS newest, (SELECT position FROM figures_progress) AS counted,
+      coalesce((SELECT max(highest.position) FROM merchant m
+        CROSS JOIN LATERAL (SELECT e.position FROM event_feed e WHERE e.organisation_id = m.organisation_id AND e.merchant_id = m.id
+          ORDER BY e.position DESC LIMIT 1) highest WHERE m.organisation_id = $1), 0) AS highest`,
 };
 
 /** One process at a time gives positions, and one counts by them. */

@@ -58,7 +58,7 @@ export const OPERATORS_OF: Statement = {
   text: `SELECT name FROM operator WHERE organisation_id = $1 AND removed_at IS NULL ORDER BY name`,
 };
 
-export const SIZE: Statement = {
+export const SIZE_OF_ORGANISATION: Statement = {
   name: '',
   text: `
     SELECT (SELECT count(*)::integer FROM merchant WHERE organisation_id = $1) AS merchants,

@@ -2,7 +2,16 @@
 import type { Queryable } from '../../postgres/database.js';
 import { PROGRAM_VERSION } from '../../values/program.js';
 import { CELL, OPEN_REQUESTS, ORGANISATION } from './moves.sql.js';
-import { IDS, LINKS, LINKS_USED, OPERATORS_OF, RELEASES, SAMPLE, SIZE, TAKEN_IDS } from './obstacles.sql.js';
+import {
+  IDS,
+  LINKS,
+  LINKS_USED,
+  OPERATORS_OF,
+  RELEASES,
+  SAMPLE,
+  SIZE_OF_ORGANISATION,
+  TAKEN_IDS,
+} from './obstacles.sql.js';
 
 export interface CellRow {
   readonly installation: string;
@@ -156,7 +165,8 @@ export async function operatorsOf(source: Queryable, id: number): Promise<string
 }
 
 export async function sizeOf(source: Queryable, id: number): Promise<Size> {
-  const size = (await source.query<Omit<Size, 'estimatedSeconds'>>(SIZE, [id])).rows[0] as Size;
+  const size = (await source.query<Omit<Size, 'estimatedSeconds'>>(SIZE_OF_ORGANISATION, [id]))
+    .rows[0] as Size;
   const beganMs = performance.now();
   const { rows } = await source.query(SAMPLE, [id]);
   const msPerRow = rows.length === 0 ? 0 : (performance.now() - beganMs) / rows.length;
