@@ -235,6 +235,7 @@ function decide(
       (await connection.query<RequestRow>(REQUEST_BY_ID, [id, organisation ?? null])).rows[0] ??
       refuse('request_not_found', { request: id });
     const found = await find();
+    // guard(four eyes: not after its time): found.state !== 'waiting' ⇒ found.state === 'done'
     if (found.state !== 'waiting') return found;
     const { organisation: organisationId, merchant: merchantId, targetAudit, correlationId } = found;
     const [statement, ...further] = await verdict(connection, found);
