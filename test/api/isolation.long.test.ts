@@ -138,7 +138,9 @@ async function kept(gateway: TestGateway) {
         row,
       ),
   );
-  const rowsThatLast = lasting.map((row) => row.replace(/^(gateway_user .*,)[\d-]*(,[^,]*,[^,]*\))$/, '$1$2'));
+  const rowsThatLast = lasting.map((row) =>
+    row.replace(/^(gateway_user .*,)[\d-]*(,[^,]*,[^,]*\))$/, '$1$2'),
+  );
   return { rows: rowsThatLast.sort(), acquirer: await gateway.ledger() };
 }
 
