@@ -156,21 +156,22 @@ function answering(
     if (unclear !== undefined) throw unclear;
     if (!hostNamedOnce(request)) throw refused('malformed_request', ['header', 'Host']);
     const { path, query } = splitTarget(request.url ?? '/');
-    exchange.params = route(exchange, path);
-    if (query !== '') exchange.query = parseQuery(query);
-    exchange.route?.begin(exchange);
-  }
-
-  /** Requests to unknown addresses are refused before their body is read. */
-  function route(exchange: Exchange, path: string): Exchange['params'] {
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
     const found = decoding(() => addresses.find(method, path));
-    exchange.route = found?.route ?? (method === 'GET' ? pages.get(path) : undefined);
-    if (exchange.route !== undefined) return found?.parameters ?? {};
+    const route = found?.route ?? (method === 'GET' ? pages.get(path) : undefined);
+    // Requests to unknown addresses are refused before their body is read.
+    if (route === undefined) throw nowhere(exchange, path);
+    exchange.route = route;
+    if (found !== undefined) exchange.params = found.parameters;
+    if (query !== '') exchange.query = parseQuery(query);
+    route.begin(exchange);
+  }
+
+  function nowhere(exchange: Exchange, path: string): RefusedRequest {
     const methods = addresses.methodsAt(path);
-    if (methods.length === 0) throw refused('route_not_found');
+    if (methods.length === 0) return refused('route_not_found');
     exchange.set('allow', allowed(methods));
-    throw refused('method_not_allowed');
+    return refused('method_not_allowed');
   }
 
   return (request, response) => {

@@ -1,6 +1,7 @@
-// A condition for background work, which concerns many organisations at once.
+// Organisations that are in another cell, or on their way.
+
 /**
- * For background work that changes rows of many organisations: leaves those alone that have moved to another cell, or are on their way. A
+ * For background work that changes rows of many organisations: leaves those alone that are elsewhere. A
  * statement that touched a row of one would fail for all.
  */
 export const isNotElsewhere = (organisation: string) =>

@@ -1,5 +1,6 @@
 // `organisation move`: from the cell whose settings the command has, to another cell of the fleet.
 import { hostname } from 'node:os';
+import { showCell } from '../../installation/fleet/cells.js';
 import { type Cell, cellCalled } from '../../installation/fleet/fleet-file.js';
 import type { Foreseen, Moved } from '../../installation/moving/moved.js';
 import { Moving, type MovingCell } from '../../installation/moving/moving.js';
@@ -60,7 +61,7 @@ async function withMove<Result>(
   const { database, actor, progress, means } = doing;
   const { acquirerDeadlineMs } = readSettings();
   const fleet = await fleetOfSettings();
-  const { cell: name } = await cellRow(database);
+  const { name } = await showCell(database);
   const here =
     fleet.cells.find((cell) => cell.name === name) ?? refuse('cell_is_not_this_one', { cell: name });
   if (to === name) refuse('organisation_is_there', { organisation, cell: to });
