@@ -74,7 +74,7 @@ describe.runIf(hasPs && here !== 'win32')('the lock, with processes seen by ps',
         vi.stubEnv('TZ', 'America/New_York');
         await new Promise<void>((resolve) => {
           second = withLock(path, resolve, async () => order.push('second'));
-          second.then(() => resolve());
+          void second.then(() => resolve());
         });
         order.push('first');
       },

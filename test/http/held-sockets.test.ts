@@ -72,7 +72,7 @@ describe('a hostile address', () => {
 });
 
 // catches(networks: the addresses of a /64 count as one)
-test('addresses → their networks', () => {
+test('addresses → their networks', () =>
   expectEach(
     [
       ['192.0.2.7', '192.0.2.7'],
@@ -82,5 +82,4 @@ test('addresses → their networks', () => {
       ['::1', '0:0:0:0::/64'],
     ] as const,
     ([address, network]) => expect(networkOf(address)).toBe(network),
-  );
-});
+  ));

@@ -361,13 +361,16 @@ describe('operations on a transaction', () => {
         'another code': `response_code = '00'`,
         'another amount': 'amount_cents = 999',
         'another correlation ID': `correlation_id = 'of-another'`,
+        'another number': 'audit = audit + 500000',
         'the seal of another': `outcome_seal = (SELECT outcome_seal FROM transaction o WHERE o.audit = 1)`,
         'no seal': 'outcome_seal = NULL',
       }),
-      async ([, change]) => {
+      async ([reference, change]) => {
         acquirer.nextAnswers(() => answered('05'));
-        const { audit } = (await gateway.api.purchase({ amount: 1_000 })).body;
-        await pastTriggers(`UPDATE transaction SET ${change} WHERE audit = ${audit}`);
+        await gateway.api.purchase({ amount: 1_000, reference });
+        await pastTriggers(`UPDATE transaction SET ${change} WHERE reference = '${reference}'`);
+        const [row] = await gateway.sql(`SELECT audit FROM transaction WHERE reference = '${reference}'`);
+        const audit = Number(row?.audit);
         const before = asked();
         const shown = await gateway.api.lookUp(audit);
         expect([shown.status, shown.code]).toEqual([503, 'unavailable']);
