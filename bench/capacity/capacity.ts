@@ -9,7 +9,7 @@ import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
 import { startStandalone } from '../../testkit/standalone.js';
 import { type Measured, measureCosts } from './costs.js';
-import { type Machines, simulate } from './model.js';
+import { type Costs, type Machines, simulate } from './model.js';
 
 const values = programOptions({
   costs: undefined,
@@ -28,9 +28,11 @@ const values = programOptions({
 const MAX_BATCH = 256;
 const CONNECTIONS = [1, 4, 16, 64, 256];
 const RATES = [100, 1_000, 10_000, 100_000];
+/** The highest rate, by what each cell takes of it. */
+const OF_EACH_CELL = [1_000, 2_500, 10_000];
 /** Nobody runs cores fuller than so: what comes by chance would wait. */
 const FULL = 0.6;
-/** What a server's own limits leave to one PostgreSQL, before its tables are spread over several. */
+/** Where one PostgreSQL ends, and another cell begins. */
 const MOST_DATABASE_CORES = 32;
 const MOST_WAL_MIB = 400;
 
@@ -89,42 +91,54 @@ function plan(): void {
     `\nWith an acquirer that takes ${values['acquirer-ms']} ms, a commit that takes ${values['commit-ms']} ms, and cores at most ${FULL} busy:`,
   );
   say(
-    '| Purchases/s | Databases | Gateway processes | Database cores | p50, p99 added ms | Batch | Gateway GiB | Commits/s | WAL MiB/s | GiB a year | Money a month |',
+    '| Purchases/s | Cells | Gateway processes | Database cores | p50, p99 added ms | Batch | Gateway GiB | Commits/s of a cell | Log MiB/s of a cell | GiB a year | Money a month |',
   );
   say('|---|---|---|---|---|---|---|---|---|---|---|');
-  for (const perSecond of RATES) {
-    const databases = Math.max(
-      1,
-      Math.ceil((perSecond * measured.walBytes) / 2 ** 20 / MOST_WAL_MIB),
-      Math.ceil((perSecond * costs.databaseEach) / 1e6 / FULL / MOST_DATABASE_CORES),
-    );
-    const share = perSecond / databases;
-    const machines = leastMachines(share, acquirerUs);
-    const seconds = Math.min(4, Math.max(1.5, 20_000 / share));
-    const said = simulate(remote, machines, { perSecond: share }, { seconds, chance: new Chance(perSecond) });
-    const commits = Math.round((2 * perSecond) / said.batch);
-    const yearGiB = (perSecond * measured.storedBytes * 31_557_600) / values['peak-to-average'] / 2 ** 30;
-    const gateways = machines.gateways * databases;
-    const databaseCores = (machines.databaseCores ?? 0) * databases;
-    // Two more gateways' and two more databases' worth: a standby and a spare of each.
-    const cores = gateways + 3 * databaseCores;
-    const money = cores * values['core-month'] + 3 * yearGiB * values['gib-month'];
-    const added = (ms: number) => Math.max(0, ms - acquirerUs / 1000).toFixed(0);
-    const cells = [
-      perSecond,
-      databases,
-      gateways,
-      databaseCores,
-      `${added(said.p50Ms)}, ${added(said.p99Ms)}`,
-      said.batch.toFixed(1),
-      ((gateways * measured.memoryMiB) / 1024).toFixed(1),
-      commits,
-      ((perSecond * measured.walBytes) / 2 ** 20).toFixed(1),
-      Math.round(yearGiB),
-      Math.round(money),
-    ];
-    say(`| ${cells.map((cell) => cell.toLocaleString('en')).join(' | ')} |`);
-  }
+  for (const perSecond of RATES) planned(perSecond, leastCells(perSecond), { remote, acquirerUs });
+  say('');
+  const highest = Math.max(...RATES);
+  for (const each of OF_EACH_CELL) planned(highest, highest / each, { remote, acquirerUs });
+}
+
+function leastCells(perSecond: number): number {
+  return Math.max(
+    1,
+    Math.ceil((perSecond * measured.walBytes) / 2 ** 20 / MOST_WAL_MIB),
+    Math.ceil((perSecond * costs.databaseEach) / 1e6 / FULL / MOST_DATABASE_CORES),
+  );
+}
+
+/** Cells share nothing, so one is simulated. */
+function planned(
+  perSecond: number,
+  cells: number,
+  { remote, acquirerUs }: { readonly remote: Costs; readonly acquirerUs: number },
+): void {
+  const share = perSecond / cells;
+  const machines = leastMachines(share, acquirerUs);
+  const seconds = Math.min(4, Math.max(1.5, 20_000 / share));
+  const said = simulate(remote, machines, { perSecond: share }, { seconds, chance: new Chance(perSecond) });
+  const yearGiB = (perSecond * measured.storedBytes * 31_557_600) / values['peak-to-average'] / 2 ** 30;
+  const gateways = machines.gateways * cells;
+  const databaseCores = (machines.databaseCores ?? 0) * cells;
+  // Three of each database: the primary, a standby, a spare.
+  const cores = gateways + 3 * databaseCores;
+  const money = cores * values['core-month'] + 3 * yearGiB * values['gib-month'];
+  const added = (ms: number) => Math.max(0, ms - acquirerUs / 1000).toFixed(0);
+  const columns = [
+    perSecond,
+    cells,
+    gateways,
+    databaseCores,
+    `${added(said.p50Ms)}, ${added(said.p99Ms)}`,
+    said.batch.toFixed(1),
+    ((gateways * measured.memoryMiB) / 1024).toFixed(1),
+    Math.round((2 * share) / said.batch),
+    ((share * measured.walBytes) / 2 ** 20).toFixed(1),
+    Math.round(yearGiB),
+    Math.round(money),
+  ];
+  say(`| ${columns.map((column) => column.toLocaleString('en')).join(' | ')} |`);
 }
 
 /** More processes make smaller batches, and those cost more: so it is tried upwards until nothing is too full. */
