@@ -1,7 +1,8 @@
 // `tollgate webhook …` as an operator or a script runs it: its output, its refusals, and its journal entries.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker, waitingForLocks } from '../../testkit/locks.js';
 import { isGenuine, startReceiver, type WebhookReceiver } from '../../testkit/webhook-receiver.js';
 import { type TestWebhooks, until, WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
 
@@ -201,7 +202,13 @@ test('more endpoints than a merchant may have → refused, even when several are
   const { sql } = gateway;
   const have = (await sql('SELECT 1 FROM webhook_endpoint WHERE merchant_id = 1')).length;
   for (let number = have; number < 15; number += 1) await webhooks.add(shop.url);
-  const added = await Promise.allSettled(Array.from({ length: 6 }, () => webhooks.add(shop.url)));
+  // Endpoints can be counted, and none can be added yet.
+  const lock = await locker(gateway);
+  await lock.query('LOCK TABLE webhook_endpoint IN SHARE MODE');
+  const adding = Promise.allSettled(Array.from({ length: 6 }, () => webhooks.add(shop.url)));
+  await vi.waitUntil(async () => (await waitingForLocks(gateway)).length > 1, { timeout: 60_000 });
+  await lock.rollback();
+  const added = await adding;
   expect(added.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   expect(await refusal(`add ${shop.url} --merchant 1`)).toBe(
     'merchant 1 has 16 webhook endpoints, and can have no more',
