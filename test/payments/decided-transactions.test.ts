@@ -96,10 +96,13 @@ test('either login takes a decision back, removes a transaction or changes what 
   const paid = await approved();
   const undone = await approved();
   await approved(gateway.api.void(undone));
+  const debited = (await gateway.api.purchase({ bankAccount: {} })).body;
+  expect(debited.status.transaction_status_code).toBe('pending');
   const doubted = `status = 'unknown', gateway_status_code = -99, reversing = true, resolve_at = now()`;
   const statements = [
     `UPDATE transaction SET status = 'unknown' WHERE audit = ${paid}`,
     `UPDATE transaction SET ${doubted} WHERE audit = ${paid}`,
+    `UPDATE transaction SET ${doubted} WHERE audit = ${debited.audit}`,
     `UPDATE transaction SET status = 'approved' WHERE audit = ${undone}`,
     `DELETE FROM transaction WHERE audit = ${paid}`,
     'TRUNCATE transaction',
