@@ -1,11 +1,12 @@
 // An organisation that moves to another cell, and goes on there with everything that it had.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { FENCED, TABLES } from '../../src/installation/moving/tables.js';
-import type { Json } from '../../testkit/client.js';
+import type { Client, Json } from '../../testkit/client.js';
 import { everyEvent } from '../../testkit/event-feed.js';
-import { LOGINS } from '../../testkit/gateway.js';
+import { LOGINS, type TestGateway } from '../../testkit/gateway.js';
 import { LOST_ANSWER_CARD } from '../../testkit/test-cards.js';
 import { type TwoCells, twoCells } from '../../testkit/two-cells.js';
 import { type NewToken, vaultOf } from '../../testkit/vault-client.js';
@@ -43,15 +44,43 @@ let shop: WebhookReceiver;
 let before: Before;
 let moved: Json;
 let journal: readonly Json[];
-/** Of the first payment at the destination. */
+/** Of the first customer at the destination. */
 let toldByTheSource: number;
 
-/** The source is asked all the time, so that it knows its client, and then about the first payment at the destination. */
-async function askedBehind(destination: TwoCells['two'], source: TwoCells['one']): Promise<number> {
-  const isOpen = `SELECT FROM organisation WHERE id = 1 AND residence = 'here'`;
-  while ((await destination.sql(isOpen)).length === 0) await source.api.lookUp(1);
-  const { body } = await destination.api.purchase({ amount: 100 });
-  return (await source.api.lookUp(body.audit)).status;
+/**
+ * A client whose user the source has read just before it closes, and whom it knows for a moment. Then it is asked about the first customer
+ * at the destination.
+ */
+async function askedBehind({ one, two }: TwoCells): Promise<number> {
+  const known = vaultOf(one.as(one.colleague));
+  const closed = await heldOpen(one);
+  await vi.waitFor(async () => expect(await residenceIn(one)).toBe('closing'), SOON);
+  expect((await known.lookUpCustomer(1)).status).toBe(404);
+  await closed();
+  await vi.waitFor(async () => expect(await residenceIn(two)).toBe('here'), { timeout: 20_000, interval: 5 });
+  const customer = await vaultOf(two.as(two.colleague)).newCustomer();
+  return (await known.lookUpCustomer(customer)).status;
+}
+
+const residenceIn = async (cell: TestGateway) =>
+  (await cell.sql<{ residence: string }>('SELECT residence FROM organisation WHERE id = 1'))[0]?.residence;
+
+/** Somebody writes to a table that is fenced when the source closes, until the returned function is called. */
+async function heldOpen({ databaseUrl }: TestGateway): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('BEGIN; LOCK TABLE customer IN ROW EXCLUSIVE MODE');
+  return () => client.end();
+}
+
+/** Pays one after the other, and returns what was paid. */
+async function tradeUntilRefused(api: Client): Promise<number[]> {
+  const paid: number[] = [];
+  for (;;) {
+    const { status, body } = await api.purchase({ amount: 200 });
+    if (status !== 201) return paid;
+    paid.push(body.audit);
+  }
 }
 
 const move = (...words: string[]) =>
@@ -103,7 +132,7 @@ beforeAll(async () => {
     lookedUp,
   };
   journal = JSON.parse((await cells.command('one', 'journal', 'list', '--merchant', '1', '--json')).stdout);
-  const asking = askedBehind(two, one);
+  const asking = askedBehind(cells);
   const { code, stdout, stderr } = await move('--json');
   if (code !== 0) throw new Error(stderr);
   toldByTheSource = await asking;
@@ -148,8 +177,16 @@ test('at the source every table that goes along refuses whoever writes', async (
 });
 
 // catches(moving: nobody asks the source any more when the destination opens)
-test('the source is asked about the first payment at the destination → does not say that it is not there', () => {
+test('the source is asked about the first customer at the destination → does not say that it is not there', () => {
   expect([421, 503]).toContain(toldByTheSource);
+});
+
+// catches(moving: the destination claims nothing that it received before the source was closed)
+test('what the destination has received before the source was closed is not claimed there', async () => {
+  const [organisation] = await cells.two.sql<{ later: boolean }>(
+    'SELECT arrived_absence > 0 AS later FROM organisation WHERE id = 1',
+  );
+  expect(organisation).toEqual({ later: true });
 });
 
 test('the source says where to call, and the destination answers', async () => {
@@ -313,6 +350,13 @@ test('the journals of both cells are whole, and say what was moved; the history 
   expect(await said('two', 'organisation.arrived')).toContain(moved.sha256);
 });
 
+// catches(moving: what was opened is not taken back)
+test('--take-back after the destination has opened, and before the source has left → refused', async () => {
+  await cells.one.sql('UPDATE organisation_move SET ended_at = NULL');
+  expect((await move('--take-back')).stderr).toContain('pays in cell two by now');
+  await cells.one.sql('UPDATE organisation_move SET ended_at = now()');
+});
+
 test('run again → has moved already; --finish → only the destination can open its cards', async () => {
   const again = await move('--json');
   expect(again.code).toBe(1);
@@ -328,16 +372,21 @@ test('run again → has moved already; --finish → only the destination can ope
 });
 
 // catches(moving: what has gone at the source goes at the destination)
+// catches(moving: what has changed since the last pass comes again)
 // A second journey, back to where it came from: what stayed there is brought up to date.
 test('back again → the first cell goes on with what was done in the second', async () => {
   const { one, two } = cells;
   const paid = (await two.api.purchase({ amount: 800 })).body.audit;
   await vaultOf(two.api).deleteCustomer(before.deleted.customerId);
+  const trade = tradeUntilRefused(two.api);
   const back = await cells.command('two', 'organisation', 'move', '1', '--to', 'one', '--json');
   expect([back.code, back.stderr]).toEqual([0, '']);
+  const meanwhile = await trade;
+  expect(meanwhile.length).toBeGreaterThan(1);
   await vi.waitFor(async () => expect((await two.api.purchase()).status).toBe(421), SOON);
   await vi.waitFor(async () => expect((await one.api.refund(paid, 800)).status).toBe(201), SOON);
-  expect((await one.api.refund(before.purchase, 100)).status).toBe(201);
+  for (const audit of [before.purchase, ...meanwhile])
+    expect((await one.api.refund(audit, 100)).status).toBe(201);
   expect((await one.api.purchase({ pan: before.kept.virtualPan })).status).toBe(201);
   expect((await one.api.purchase({ pan: before.deleted.virtualPan })).status).toBe(422);
   for (const cell of ['one', 'two'] as const)

@@ -50,7 +50,7 @@ describe('an organisation with a host name', () => {
     expect((await pay(gateway.api)).status).toBe(201);
     const set = await tollgate('organisation', 'host', '1', '--name', ACME.toUpperCase());
     expect(set).toMatchObject({ code: 0, stdout: `Organisation 1 is served at https://${ACME} alone.\n` });
-    await becomes(() => pay(stranger, ACME, 4), MOVED);
+    await becomes(() => pay(gateway.api), MOVED);
   });
   afterAll(async () => {
     expect((await tollgate('organisation', 'host', '1', '--none')).code).toBe(0);
@@ -68,7 +68,6 @@ describe('an organisation with a host name', () => {
 
   // catches(cells: an organisation is served under its own name)
   test('is served under no other name: 421, with where to call, and nothing is processed', async () => {
-    await becomes(() => pay(gateway.api), MOVED);
     const before = await gateway.ledger();
     for (const host of [undefined, 'other.pay.example', `x${ACME}`, `${ACME}.evil.example`, '203.0.113.7']) {
       const refused = await pay(gateway.api, host);
@@ -88,6 +87,7 @@ describe('an organisation with a host name', () => {
   test('has it for itself: another one is served under every name but that, and cannot get it', async () => {
     for (const host of [undefined, 'any.pay.example', '203.0.113.7'])
       expect(said(await pay(stranger, host, 4)), host).toBe('201');
+    await becomes(() => pay(stranger, ACME, 4), MOVED);
     for (const host of [ACME, `${ACME}:443`]) {
       const refused = await pay(stranger, host, 4);
       expect([said(refused), linkOf(refused)], host).toEqual([MOVED, undefined]);
@@ -144,6 +144,30 @@ describe('an organisation that moves', () => {
       expect(said(await gateway.api.search('x'))).toBe('503 unavailable');
     },
   );
+
+  // catches(moved: a cell that an organisation has left denies nothing of it)
+  test('closed, and a gateway that knows only that it was here → denies nothing', async () => {
+    await reside('here');
+    await becomes(() => gateway.api.lookUp(audit), '200');
+    // Its user is read now, and then known for a moment.
+    const colleague = gateway.as(gateway.colleague);
+    expect(said(await colleague.lookUp(9_999))).toBe('404 transaction_not_found');
+    await reside('closed');
+    expect(said(await colleague.lookUp(9_999))).toBe('503 unavailable');
+    expect(said(await colleague.search('x', 2))).toBe('503 unavailable');
+  });
+
+  // catches(schema: what was received before an organisation came from another cell is not claimed)
+  test('come from another cell → what was received before that is not processed', async () => {
+    await reside('here');
+    await becomes(() => pay(gateway.api), '201');
+    await gateway.sql(`
+      WITH absence AS (UPDATE gateway SET newest_absence = newest_absence + 1 RETURNING newest_absence)
+      UPDATE organisation SET arrived_absence = newest_absence FROM absence WHERE id = 1`);
+    expect(said(await pay(gateway.api))).toBe('503 not_processed');
+    expect(said(await pay(stranger, undefined, 4))).toBe('201');
+    await becomes(() => pay(gateway.api), '201');
+  });
 
   test('moved → 421 for everything, with where it is: its host name, or the address of the other cell', async () => {
     await reside('moved', 'https://two.pay.example');

@@ -128,8 +128,6 @@ async function done(from: CellName, ...words: string[]): Promise<Record<string, 
   return JSON.parse(stdout);
 }
 
-// catches(moving: what has changed since the last pass comes again)
-// catches(moving: what was opened is not taken back)
 test('killed at every step, resumed or taken back, while it trades → nothing lost, nothing twice', async () => {
   const trade = new Trade();
   await vi.waitFor(() => expect(trade.approved).toBeGreaterThan(50), SOON);

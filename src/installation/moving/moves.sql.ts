@@ -239,6 +239,14 @@ export const PUT_FORMER_INSTALLATION: Statement = {
     ON CONFLICT (organisation_id, last_audit) DO UPDATE SET installation = excluded.installation, cursor_key = excluded.cursor_key`,
 };
 
+/** Searches of the source may have denied what a process of the destination has received, and not read yet: that is not claimed any more. */
+export const PASS_OVER_RECEIVED: Statement = {
+  name: '',
+  text: `
+    WITH absence AS (UPDATE gateway SET newest_absence = newest_absence + 1 RETURNING newest_absence)
+    UPDATE organisation SET arrived_absence = newest_absence FROM absence WHERE id = $1`,
+};
+
 /** As far as the source has counted, whatever was counted here before. */
 export const SET_COUNTERS: Statement = {
   name: '',

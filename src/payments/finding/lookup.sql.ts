@@ -72,14 +72,22 @@ export const PROVING = `WITH proof AS MATERIALIZED (SELECT pg_logical_emit_messa
 // guard(lost time: nothing is denied before a process has noticed that the database went back): g.lineage <> database_lineage() ⇒ false
 const GONE_BACK = `g.lineage <> database_lineage()`;
 
-/** Also says of which audits nobody can say that they are not there: those that may have been given out in the lost time. */
+/** It moves to another cell, or has moved: what is there by now is not known here. */
+// guard(moved: a cell that an organisation has left denies nothing of it): o.residence IN ('arriving', 'closed', 'moved') ⇒ false
+const ELSEWHERE = `o.residence IN ('arriving', 'closed', 'moved')`;
+
+/**
+ * Also says of which audits nobody can say that they are not there: those that may have been given out in the lost time, and those of
+ * organisations that are elsewhere.
+ */
 export const PROVE_BY_AUDIT: Statement = {
   name: 'prove-by-audit',
   text: `${PROVING}, lost AS MATERIALIZED (
-      SELECT coalesce(array_agg(place::integer), '{}') AS places
+      SELECT coalesce(array_agg(place::integer), '{}') AS places, array_agg(place::integer) FILTER (WHERE ${ELSEWHERE}) AS elsewhere
       FROM ${AUDITS.places} JOIN organisation o ON o.id = of_organisation CROSS JOIN gateway g
-      WHERE of_audit BETWEEN o.lost_first_audit AND o.lost_last_audit OR ${GONE_BACK})
-    SELECT found.*, lost.places AS lost FROM proof CROSS JOIN lost LEFT JOIN (${BY_AUDIT}) AS found ON true`,
+      WHERE of_audit BETWEEN o.lost_first_audit AND o.lost_last_audit OR ${ELSEWHERE} OR ${GONE_BACK})
+    SELECT found.*, lost.places AS lost, lost.elsewhere
+    FROM proof CROSS JOIN lost LEFT JOIN (${BY_AUDIT}) AS found ON true`,
 };
 
 /** A correlation ID does not tell when it was used: each may be of the lost time. */
@@ -87,8 +95,11 @@ export const PROVE_BY_CORRELATION_ID: Statement = {
   name: 'prove-by-correlation-id',
   text: `${PROVING}, lost AS MATERIALIZED (
       SELECT CASE WHEN EXISTS (SELECT FROM gateway g WHERE g.lost_from IS NOT NULL OR ${GONE_BACK})
-        THEN (SELECT array_agg(place::integer) FROM ${CORRELATION_IDS.places}) ELSE '{}' END AS places)
-    SELECT found.*, lost.places AS lost FROM proof CROSS JOIN lost LEFT JOIN (${BY_CORRELATION_ID}) AS found ON true`,
+          THEN (SELECT array_agg(place::integer) FROM ${CORRELATION_IDS.places}) ELSE '{}' END AS places,
+        (SELECT array_agg(place::integer) FROM ${CORRELATION_IDS.places} JOIN organisation o ON o.id = of_organisation
+          WHERE ${ELSEWHERE}) AS elsewhere)
+    SELECT found.*, lost.places AS lost, lost.elsewhere
+    FROM proof CROSS JOIN lost LEFT JOIN (${BY_CORRELATION_ID}) AS found ON true`,
 };
 
 export const HELD = columns<{

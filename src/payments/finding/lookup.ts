@@ -31,13 +31,20 @@ export type Row = TransactionRow & {
   readonly place: number | null;
 };
 
-/** A look that proves also says which of those it cannot vouch for: they may be of a time that the database has lost. */
+/** A look that proves also says which of those it cannot vouch for. */
 interface ProvenRow extends Row {
+  /** They may be of a time that the database has lost. */
   readonly lost: readonly number[];
+  /** Another cell may know more of them. */
+  readonly elsewhere: readonly number[] | null;
 }
 
 /** What a look that proves came to. */
-type Proven = { readonly transaction: Found | undefined; readonly mayBeLost: boolean };
+interface Proven {
+  readonly transaction: Found | undefined;
+  readonly mayBeLost: boolean;
+  readonly isElsewhere: boolean;
+}
 
 /** What a search is for, and when. */
 export interface Search {
@@ -178,9 +185,11 @@ export class Lookup {
   ): Promise<readonly Proven[]> {
     const { rows } = await this.database.query<ProvenRow>(statement, columns.encode(wanted));
     const lost = new Set(rows[0]?.lost);
+    const elsewhere = new Set(rows[0]?.elsewhere);
     return inTheirPlaces(rows, wanted.length).map((transaction, index) => ({
       transaction,
       mayBeLost: lost.has(index + 1),
+      isElsewhere: elsewhere.has(index + 1),
     }));
   }
 }
@@ -196,7 +205,8 @@ function inTheirPlaces(rows: readonly Row[], count: number): (Found | undefined)
 }
 
 /** Whoever is told that there is none may pay again: what may have been processed and lost is not denied. */
-function promised({ transaction, mayBeLost }: Proven): Found | undefined {
+function promised({ transaction, mayBeLost, isElsewhere }: Proven): Found | undefined {
+  if (isElsewhere) throw fault('not_processed');
   // guard(lost time: what may be lost is not said not to be there): mayBeLost ⇒ !mayBeLost && false
   if (transaction === undefined && mayBeLost) throw fault('not_processed');
   return transaction;
