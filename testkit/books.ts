@@ -21,14 +21,27 @@ export interface StoredTransaction {
 }
 
 /** Reads `StoredTransaction`s: all, or those with the reference of its parameter. */
-export const STORED_TRANSACTIONS = `
+export const STORED_TRANSACTIONS = storedTransactions(
+  'g.installation',
+  '$1::text IS NULL OR t.reference = $1',
+);
+
+/** The same of the organisation of its parameter, whichever cells have sent them. */
+export const TRANSACTIONS_OF_ORGANISATION = storedTransactions(
+  'coalesce(sent_by(t.organisation_id, t.audit), g.installation)',
+  't.organisation_id = $1',
+);
+
+function storedTransactions(installation: string, where: string): string {
+  return `
   SELECT t.organisation_id AS "organisationId", t.audit,
-    g.installation || '-' || t.organisation_id || '-' || t.audit AS "acquirerReference",
+    ${installation} || '-' || t.organisation_id || '-' || t.audit AS "acquirerReference",
     t.target_audit AS "targetAudit", t.transaction_type AS type, t.status, t.gateway_status_code AS "gatewayStatusCode",
     t.amount_cents::float8 AS "amountCents", t.refunded_cents::float8 AS "refundedCents",
     t.completed_cents::float8 AS "completedCents", t.completed_by AS "completedBy", t.voided_by AS "voidedBy",
     t.correlation_id AS "correlationId", t.reference
-  FROM transaction t, gateway g WHERE $1::text IS NULL OR t.reference = $1 ORDER BY t.organisation_id, t.audit`;
+  FROM transaction t, gateway g WHERE ${where} ORDER BY t.organisation_id, t.audit`;
+}
 
 /** What a position is made of. */
 export type Booked = Pick<

@@ -53,10 +53,14 @@ export async function call(
     const { name, cause } = error as Error;
     throw new Unanswered((cause as { code?: string } | undefined)?.code ?? name);
   }
+  return answerOf(response.status, response.headers, text);
+}
+
+export function answerOf(status: number, headers: Headers, text: string): CallAnswer {
   const content = text === '' ? undefined : JSON.parse(text);
-  const location = response.headers.get('location');
+  const location = headers.get('location');
   return {
-    status: response.status,
+    status,
     body: content,
     code: content?.errors?.[0]?.error_code,
     audit: content?.audit ?? (location === null ? undefined : Number(location.split('/').at(-1))),

@@ -27,6 +27,8 @@ export interface HttpRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** Ends the wait for the answer. */
+  readonly signal?: AbortSignal;
 }
 
 export type HttpCaller = (url: string, asked: HttpRequest) => Promise<HttpAnswer>;
@@ -48,9 +50,9 @@ export function httpsCaller(tls: ClientTls): HttpCaller {
 }
 
 function caller({ request }: typeof http | typeof https, agent: http.Agent | https.Agent): HttpCaller {
-  return (url, { method, headers, body }) =>
+  return (url, { method, headers, body, signal }) =>
     new Promise((resolve, reject) => {
-      const asking = request(url, { method, headers, agent }, (response) => {
+      const asking = request(url, { method, headers, agent, ...(signal && { signal }) }, (response) => {
         const certificate = shownOn(response.socket);
         let text = '';
         response.setEncoding('utf8').on('data', (piece: string) => {

@@ -99,7 +99,7 @@ const SUBJECTS = `
   UNION ALL
   SELECT 'customer_' || id, version, 'customer.' FROM customer WHERE merchant_id = $1`;
 
-export function subjectsOf(installation: Installation): Promise<Subject[]> {
+export function subjectsOf(installation: Pick<Installation, 'sql' | 'merchantId'>): Promise<Subject[]> {
   return installation.sql(SUBJECTS, [installation.merchantId]);
 }
 

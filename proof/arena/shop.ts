@@ -42,16 +42,24 @@ export interface Attempt {
   complaint?: string;
 }
 
-export interface ShopOptions {
-  readonly gateways: readonly CalledGateway[];
+/** Throws `Unanswered` where no answer comes. */
+export type Calling = (method: string, path: string, request: CallRequest) => Promise<CallAnswer>;
+
+/** What the shop calls. */
+type Called =
+  | { readonly gateways: readonly CalledGateway[]; readonly authorization: string }
+  | { readonly calling: Calling };
+
+export type ShopOptions = Called & {
   readonly random: Chance;
-  readonly authorization: string;
   readonly merchantId: number;
+  /** Beside 5XX: the request was not processed, and has to be made again. */
+  readonly retried?: readonly number[];
   /** How many of the requests are given up after some milliseconds. */
   readonly impatientPercent?: number;
   /** Told of every attempt that was answered with 201, before the shop goes on. */
   readonly onAnswered?: (attempt: Attempt) => Promise<void>;
-}
+};
 
 export class Shop {
   readonly orders: Order[] = [];
@@ -59,8 +67,10 @@ export class Shop {
   readonly failures: Record<string, number> = {};
   readonly #impatientPercent: number;
   readonly #onAnswered: (attempt: Attempt) => Promise<void>;
+  readonly #call: Calling;
 
   constructor(private readonly options: ShopOptions) {
+    this.#call = 'calling' in options ? options.calling : callingAny(options, options.random);
     this.#impatientPercent = options.impatientPercent ?? 0;
     this.#onAnswered = options.onAnswered ?? (async () => {});
   }
@@ -99,7 +109,7 @@ export class Shop {
       Object.assign(attempt, { end: 'answered', ...told(answer.body) });
       return this.#onAnswered(attempt);
     }
-    if (answer.status >= 500) {
+    if (answer.status >= 500 || this.options.retried?.includes(answer.status)) {
       this.#count(`${answer.status} ${answer.code}`);
       return this.#recover(attempt, answer.audit);
     }
@@ -122,12 +132,6 @@ export class Shop {
           ]
         : [`${targetAudit}/${kind}`, targetedBody({ merchant, reference, amount })];
     return this.#call('POST', `/transactions/${path}`, { correlationId, body, timeoutMs });
-  }
-
-  #call(method: string, path: string, request: CallRequest): Promise<CallAnswer> {
-    const listening = this.options.gateways.filter(({ baseUrl }) => baseUrl !== undefined);
-    const { baseUrl } = this.options.random.pick(listening.length > 0 ? listening : this.options.gateways);
-    return call({ baseUrl, authorization: this.options.authorization }, method, path, request);
   }
 
   /** After a timeout, a lost connection or a 5XX: by audit if it is known, otherwise by correlation ID. */
@@ -215,6 +219,17 @@ export class Shop {
   #count(failure: string): void {
     this.failures[failure] = (this.failures[failure] ?? 0) + 1;
   }
+}
+
+function callingAny(
+  { gateways, authorization }: Exclude<Called, { calling: Calling }>,
+  random: Chance,
+): Calling {
+  return (method, path, request) => {
+    const listening = gateways.filter(({ baseUrl }) => baseUrl !== undefined);
+    const { baseUrl } = random.pick(listening.length > 0 ? listening : gateways);
+    return call({ baseUrl, authorization }, method, path, request);
+  };
 }
 
 function told({ audit, status }: Json): { audit: number; status: string } {

@@ -50,6 +50,8 @@ export interface TraderOptions {
   /** How many of the payments are by cards that make the acquirer fail. */
   readonly faultPercent: number;
   readonly isOver: () => boolean;
+  /** The longest pause between two deals (60 ms). */
+  readonly pauseMs?: () => number;
 }
 
 /** What became of an order; nothing, where it was not placed any more. */
@@ -62,6 +64,7 @@ export class Trader {
   readonly #virtualPans: VirtualPans;
   readonly #faultPercent: number;
   readonly #isOver: () => boolean;
+  readonly #pauseMs: () => number;
   #serial = 0;
 
   constructor(options: TraderOptions) {
@@ -71,13 +74,14 @@ export class Trader {
     this.#virtualPans = options.virtualPans;
     this.#faultPercent = options.faultPercent;
     this.#isOver = options.isOver;
+    this.#pauseMs = options.pauseMs ?? (() => 60);
   }
 
   /** One deal after the other until it is over, and the last order to its end. */
   async trade(): Promise<void> {
     while (!this.#isOver()) {
       await this.#random.pick([this.#sale, this.#sale, this.#hold, this.#gift]).call(this);
-      await sleep(this.#random.below(60));
+      await sleep(this.#random.below(this.#pauseMs()));
     }
   }
 

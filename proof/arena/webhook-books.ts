@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '../../testkit/bodies.js';
 import type { Chance } from '../../testkit/chance.js';
-import type { Installation, InstalledDatabase } from '../../testkit/installation.js';
+import type { Installation } from '../../testkit/installation.js';
 import {
   isGenuine,
   type Received,
@@ -32,8 +32,8 @@ export class WebhookBooks {
   ) {}
 
   /** Adds an endpoint for the installation's merchant, which is told of everything. It must have `RECEIVER_SETTINGS`. */
-  static async open<Database extends InstalledDatabase>(
-    installation: Installation<Database>,
+  static async open(
+    installation: Pick<Installation, 'merchantId' | 'command' | 'sql'>,
     chance: Chance,
   ): Promise<WebhookBooks> {
     const receiver = await startReceiver();
