@@ -10,6 +10,7 @@ import { FileKeys } from '../src/vault/keys/local-keys.js';
 import { credentialKeyOf } from './cast.js';
 import { runHere } from './command-here.js';
 import { type TestGateway, type TestGatewayOptions, testDatabase, testGateway } from './gateway.js';
+import { asEnvironment } from './project.js';
 
 export interface TwoCells {
   readonly one: TestGateway;
@@ -26,8 +27,13 @@ export interface TwoCells {
   close(): Promise<void>;
 }
 
+interface TwoCellsOptions extends TestGatewayOptions {
+  /** Of the second cell alone. */
+  readonly second?: Readonly<Record<string, string>>;
+}
+
 /** Gateways of both have these settings and links. */
-export async function twoCells(options: TestGatewayOptions = {}): Promise<TwoCells> {
+export async function twoCells({ second = {}, ...options }: TwoCellsOptions = {}): Promise<TwoCells> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-cells-'));
   const one = await testGateway(options);
   const database = await testDatabase();
@@ -36,15 +42,23 @@ export async function twoCells(options: TestGatewayOptions = {}): Promise<TwoCel
   await new FileKeys(join(own, 'key-encryption-key')).prepare();
   await name(one.databaseUrl, 'one', 1, true);
   await name(database.url, 'two', 2, false);
-  await makeKeys(database.url, own);
+  const ofSecond = asEnvironment(second);
+  await makeKeys(database.url, { TOLLGATE_DATA_DIR: own, ...ofSecond });
   const two = await testGateway({
     ...options,
-    settings: { ...options.settings, SIMULATOR_LEDGER: one.ledgerPath },
+    settings: { ...options.settings, ...second, SIMULATOR_LEDGER: one.ledgerPath },
     shareWith: { ...one, databaseUrl: database.url, ledgerPath: join(own, 'ledger') },
   });
   const cells = { one, two };
-  for (const [cell, { databaseUrl, dataDir }] of Object.entries(cells))
-    await writeFile(join(folder, cell), `DATABASE_URL='${databaseUrl}'\nTOLLGATE_DATA_DIR=${dataDir}\n`);
+  const settingsOf = (cell: 'one' | 'two'): Record<string, string> => ({
+    DATABASE_URL: cells[cell].databaseUrl,
+    TOLLGATE_DATA_DIR: cells[cell].dataDir,
+    ...(cell === 'two' && ofSecond),
+  });
+  for (const cell of ['one', 'two'] as const) {
+    const lines = Object.entries(settingsOf(cell)).map(([setting, value]) => `${setting}='${value}'\n`);
+    await writeFile(join(folder, cell), lines.join(''));
+  }
   const fleet = Object.entries(cells).map(([cell, { baseUrl }]) => ({
     name: cell,
     address: `https://${cell}.pay.example`,
@@ -53,11 +67,7 @@ export async function twoCells(options: TestGatewayOptions = {}): Promise<TwoCel
   }));
   const fleetFile = join(folder, 'fleet.json');
   await writeFile(fleetFile, JSON.stringify({ cells: fleet }));
-  const environment = (cell: 'one' | 'two') => ({
-    DATABASE_URL: cells[cell].databaseUrl,
-    TOLLGATE_DATA_DIR: cells[cell].dataDir,
-    TOLLGATE_FLEET_FILE: fleetFile,
-  });
+  const environment = (cell: 'one' | 'two') => ({ ...settingsOf(cell), TOLLGATE_FLEET_FILE: fleetFile });
   return {
     one,
     two,
@@ -73,11 +83,9 @@ export async function twoCells(options: TestGatewayOptions = {}): Promise<TwoCel
 }
 
 /** Of the installation, as its first start would. */
-async function makeKeys(url: string, dataDir: string): Promise<void> {
+async function makeKeys(url: string, settings: Readonly<Record<string, string>>): Promise<void> {
   const database = new Database(url, { maxConnections: 1 });
-  await credentialKeyOf(database, readSettings({ TOLLGATE_DATA_DIR: dataDir })).finally(() =>
-    database.close(),
-  );
+  await credentialKeyOf(database, readSettings(settings)).finally(() => database.close());
 }
 
 /** `isKept`: it has organisations, and keeps the number that it has. */
