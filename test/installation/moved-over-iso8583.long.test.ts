@@ -3,11 +3,13 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { addAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { AS2805 } from '../../src/acquirers/iso8583/dialects/as2805.js';
 import { RetailMac } from '../../src/acquirers/iso8583/wire/mac.js';
-import { setMerchant } from '../../src/organisations/merchants.js';
+import { addMerchant, setMerchant } from '../../src/organisations/merchants.js';
+import { addUser } from '../../src/organisations/users/users.js';
 import { FileKeys } from '../../src/vault/keys/local-keys.js';
-import { operatorsDatabase } from '../../testkit/cast.js';
-import { type Answer, CARD } from '../../testkit/client.js';
+import { type Credentials, operatorsDatabase } from '../../testkit/cast.js';
+import { type Answer, CARD, TEST_MODE } from '../../testkit/client.js';
 import type { TestGateway } from '../../testkit/gateway.js';
+import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { type TwoCells, twoCells } from '../../testkit/two-cells.js';
 import { type NewToken, vaultOf } from '../../testkit/vault-client.js';
 import { BookKeepingHost } from '../acquirers/iso8583/book-keeping-host.js';
@@ -19,7 +21,12 @@ const MAC = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
 const LOST_PURCHASE = 4_111;
 const LOST_COMPLETION = 4_222;
 
+/** Of a live merchant, which has another link. */
+const liveLink = new ScriptedAcquirer('live');
+
 let cells: TwoCells;
+let liveUser: Credentials;
+let live: number;
 let host: BookKeepingHost;
 let isDeaf = true;
 let before: {
@@ -28,6 +35,7 @@ let before: {
   readonly held: number;
   readonly lostPurchase: number;
   readonly lostCompletion: number;
+  readonly liveSale: number;
   readonly kept: NewToken;
   readonly paidWithToken: number;
 };
@@ -49,7 +57,7 @@ async function addBank(gateway: TestGateway): Promise<void> {
 
 beforeAll(async () => {
   host = await new BookKeepingHost(AS2805, MAC).listen();
-  cells = await twoCells();
+  cells = await twoCells({ acquirers: [liveLink] });
   const { one, two } = cells;
   await addBank(one);
   await addBank(two);
@@ -60,6 +68,9 @@ beforeAll(async () => {
     terminals: ['TERM0001', 'TERM0002'],
     categoryCode: '5999',
   });
+  live = (await addMerchant(database, OPERATOR, 1, 'Live', { live: true, vault: true })).id;
+  await one.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = $1`, [live]);
+  liveUser = await addUser(database, OPERATOR, one.credentialKey, 'live', { merchant: live });
   await database.close();
   const { api } = one;
   await vi.waitUntil(async () => {
@@ -94,6 +105,7 @@ beforeAll(async () => {
     paidWithToken,
     lostPurchase: auditOf(lost),
     lostCompletion: auditOf(lostToo),
+    liveSale: await approved(one.as(liveUser).purchase({ merchant: live, amount: 600 })),
   };
   const { code, stderr } = await cells.command('one', 'organisation', 'move', '1', '--to', 'two');
   if (code !== 0) throw new Error(stderr);
@@ -117,6 +129,21 @@ test('refund, void and completion of what the other cell has sent → the host f
   expect(host.messages('0220').at(-1)?.fields.get(90)?.slice(0, 4)).toBe('0100');
   await approved(api.refund(completed, 6_500));
   await approved(api.refund(before.paidWithToken, 9_000));
+});
+
+test('a live merchant is paid over its live link, which knows its earlier payments by the name of the first cell', async () => {
+  const { one, two } = cells;
+  const api = two.as(liveUser);
+  const [gateway] = await one.sql<{ installation: string }>('SELECT installation FROM gateway');
+  const sale = await approved(api.purchase({ merchant: live, amount: 700 }));
+  expect(liveLink.requests.at(-1)).toMatchObject({ reference: `SECOND-1-${sale}` });
+  const refund = await api.refund(before.liveSale, 100, { merchant: live });
+  expect(refund.body.status.transaction_status_code).toBe('approved');
+  expect(refund.body.kvps).not.toMatchObject(TEST_MODE);
+  expect(liveLink.requests.at(-1)).toMatchObject({
+    reference: `SECOND-1-${refund.body.audit}`,
+    target: { reference: `${gateway?.installation}-1-${before.liveSale}` },
+  });
 });
 
 test('in doubt since before the move → the other cell repeats what the first has sent, until the host answers', async () => {
