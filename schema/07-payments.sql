@@ -168,9 +168,11 @@ BEGIN
     OR (OLD.status = 'approved' AND NEW.status NOT IN ('declined', 'voided')) THEN
     RAISE EXCEPTION 'a transaction that is decided stays decided' USING ERRCODE = 'insufficient_privilege';
   END IF;
-  RETURN NEW;
+  RETURN NULL;
 END $$;
-CREATE TRIGGER transaction_stays_decided BEFORE UPDATE OF status ON transaction FOR EACH ROW
+-- Afterwards, and still in the same statement: before, PostgreSQL locks each row first, also where the condition does not hold, and every
+-- commit B would pay for another log record.
+CREATE TRIGGER transaction_stays_decided AFTER UPDATE OF status ON transaction FOR EACH ROW
   WHEN (OLD.status <> 'unknown' AND NEW.status <> OLD.status) EXECUTE FUNCTION transaction_stays_decided();
 
 COMMENT ON COLUMN transaction.payment_details_sealed IS 'The payment details, of a card or of a bank account, sealed.';
