@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Client } from '../../testkit/client.js';
+import type { Client, Json } from '../../testkit/client.js';
 import { type TwoCells, twoCells } from '../../testkit/two-cells.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
@@ -26,6 +26,13 @@ async function tradeUntilRefused(api: Client): Promise<number[]> {
     if (status !== 201) return paid;
     paid.push(body.audit);
   }
+}
+
+/** In words of its own, and with its exit code. */
+async function fleetStatus(): Promise<{ code: number | null; moves: Json[]; problems: string[] }> {
+  const { code, stdout } = await cells.command('one', 'fleet', 'status', '--json');
+  const { cells: all, moves } = JSON.parse(stdout);
+  return { code, moves, problems: all.flatMap((cell: Json) => cell.problems) };
 }
 
 const residenceIn = async (cell: 'one' | 'two') =>
@@ -142,6 +149,13 @@ test('an outcome that somebody has changed → stops the move; named, it goes al
   expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(`transaction/${changed} of`)]);
   // It pays on meanwhile.
   expect((await one.api.refund(paid, 50)).status).toBe(201);
+  const status = await fleetStatus();
+  const copying = { organisation: 1, from: 'one', to: 'two', step: 'copying', worked: false };
+  expect(status).toMatchObject({ code: 0, moves: [copying], problems: [] });
+  expect(status.moves[0]?.transactions_left).toBeGreaterThan(0);
+  expect((await cells.command('one', 'fleet', 'status')).stdout).toMatch(
+    /\norganisation 1 moves from one to two since .*: copying, \d+ transactions left to copy, no command works on it\n/,
+  );
   expect((await move('--take-back')).stdout).toContain('stays in one');
   expect([await residenceIn('one'), await residenceIn('two')]).toEqual(['here', 'arriving']);
   const [{ left }] = (await two.sql(
@@ -192,6 +206,13 @@ test('a copy that differs → not opened, and neither cell pays until the move i
   expect([await residenceIn('one'), await residenceIn('two')]).toEqual(['closed', 'arriving']);
   const refused = await one.api.purchase();
   expect([refused.status, refused.code]).toEqual([503, 'not_processed']);
+  expect(await fleetStatus()).toMatchObject({
+    code: 1,
+    moves: [{ step: 'closed', transactions_left: 0 }],
+    problems: [
+      'organisation 1 is closed, and no command moves it: run `organisation move 1 --to two` again, or with --take-back',
+    ],
+  });
   expect((await move('--take-back')).stdout).toContain('stays in one');
   await vi.waitFor(async () => expect((await one.api.purchase()).status).toBe(201), SOON);
   await expect(two.sql(`UPDATE organisation_move SET state = 'open'`)).rejects.toThrow('is not opened');
@@ -218,3 +239,25 @@ test('an entry of the journal that Tollgate did not write → does not go along'
   expect(await two.sql(`SELECT FROM journal WHERE actor = 'operator:mallory'`)).toHaveLength(0);
   expect((await cells.command('two', 'journal', 'verify')).code).toBe(0);
 }, 60_000);
+
+// catches(fleet: an organisation that is paid for in two cells is named)
+test('fleet status: an organisation that two cells pay for, or none → named, with exit code 1', async () => {
+  const { one, two } = cells;
+  const status = await fleetStatus();
+  expect(status).toMatchObject({ code: 0, moves: [], problems: [] });
+  // As a backup of the first cell from before the move has it.
+  await one.sqlSealed(
+    `UPDATE organisation SET residence = 'here', moved_to = NULL, moved_to_address = NULL WHERE id = 1`,
+  );
+  const twice = (other: string) =>
+    `organisation 1 is paid for here and in ${other}: one of them was restored from a backup of before its move`;
+  expect(await fleetStatus()).toMatchObject({ code: 1, problems: [twice('two'), twice('one')] });
+  await one.sqlSealed(
+    `UPDATE organisation SET residence = 'moved', moved_to = 'two', moved_to_address = 'https://two.pay.example' WHERE id = 1`,
+  );
+  const away = `UPDATE organisation SET residence = $1, moved_to = $2, moved_to_address = $3 WHERE id = 1`;
+  await two.sqlSealed(away, ['moved', 'three', 'https://three.pay.example']);
+  const nowhere = 'organisation 1 has moved, and no cell pays for it';
+  expect(await fleetStatus()).toMatchObject({ code: 1, problems: [nowhere, nowhere] });
+  await two.sqlSealed(away, ['here', null, null]);
+}, 30_000);

@@ -3,6 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { fleetStatus } from '../../src/gateway/fleet/fleet-status.js';
+import { readFleet } from '../../src/installation/fleet/fleet-file.js';
 import { FENCED, TABLES } from '../../src/installation/moving/tables.js';
 import type { Json } from '../../testkit/client.js';
 import { everyEvent } from '../../testkit/event-feed.js';
@@ -44,6 +46,8 @@ let shop: WebhookReceiver;
 let before: Before;
 let moved: Json;
 let journal: readonly Json[];
+/** What `fleet status` shows while it is closing. */
+let underWay: readonly object[];
 /** Of the first customer at the destination. */
 let toldByTheSource: number;
 
@@ -55,6 +59,7 @@ async function askedBehind({ one, two }: TwoCells): Promise<number> {
   const known = vaultOf(one.as(one.colleague));
   const closed = await heldOpen(one);
   await vi.waitFor(async () => expect(await residenceIn(one)).toBe('closing'), SOON);
+  underWay = (await fleetStatus(await readFleet(join(cells.folder, 'fleet.json')))).moves;
   expect((await known.lookUpCustomer(1)).status).toBe(404);
   await closed();
   await vi.waitFor(async () => expect(await residenceIn(two)).toBe('here'), { timeout: 20_000, interval: 5 });
@@ -169,6 +174,12 @@ test('at the source every table that goes along refuses whoever writes', async (
 // catches(moving: nobody asks the source any more when the destination opens)
 test('the source is asked about the first customer at the destination → does not say that it is not there', () => {
   expect([421, 503]).toContain(toldByTheSource);
+});
+
+test('fleet status shows the move, and what is left to copy', () => {
+  expect(underWay).toMatchObject([
+    { organisation: 1, from: 'one', to: 'two', step: 'closing', transactionsLeft: 0, worked: true },
+  ]);
 });
 
 // catches(moving: the destination claims nothing that it received before the source was closed)

@@ -2,8 +2,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readLive } from '../../figures/live.js';
 import { probeReadiness } from '../../http/probe.js';
+import { showCell } from '../../installation/fleet/cells.js';
 import { CELL_FIGURES } from '../../installation/fleet/cells.sql.js';
 import type { Cell, Fleet } from '../../installation/fleet/fleet-file.js';
+import {
+  type MoveUnderWay,
+  movesUnderWay,
+  organisationsOf,
+  residenceProblems,
+  residencesOf,
+  travellersOf,
+} from '../../installation/fleet/travellers.js';
 import { DatabaseUnavailable, isUndefined, type Queryable } from '../../postgres/database.js';
 import { reasonOf } from '../database/connection.js';
 import { SettingsError } from '../settings/settings.js';
@@ -25,6 +34,8 @@ interface CellFigures {
   /** That have not moved away; and those that move at the moment. */
   readonly organisations: number;
   readonly moving: number;
+  /** To another cell. */
+  readonly moved: number;
   readonly merchants: number;
   /** Of any type, in the minute before this one. */
   readonly transactionsLastMinute: number;
@@ -42,6 +53,7 @@ export interface CellStatus {
 
 export interface FleetStatus {
   readonly cells: readonly CellStatus[];
+  readonly moves: readonly MoveUnderWay[];
 }
 
 const PATIENCE_MS = 6_000;
@@ -49,10 +61,56 @@ const HTTPS = 'https://';
 
 /** Of all of them at the same time: one that does not answer keeps nobody waiting for another. */
 export async function fleetStatus({ cells }: Fleet): Promise<FleetStatus> {
-  const found = await Promise.all(cells.map(statusOf));
+  const [found, travellers] = await Promise.all([
+    Promise.all(cells.map(statusOf)),
+    askedOf(cells, travellersOf),
+  ]);
+  const wanted = organisationsOf(travellers);
+  const residences =
+    wanted.length === 0 ? new Map() : await askedOf(cells, (database) => residencesOf(database, wanted));
+  const moves = movesUnderWay(travellers);
+  const ofMoves = [
+    ...residenceProblems(residences, travellers, residences.size === cells.length),
+    ...moves.filter(isAbandoned).map(abandoned),
+  ];
   return {
-    cells: found.map((cell) => ({ ...cell, problems: [...cell.problems, ...sharedNumber(cell, found)] })),
+    cells: found.map((cell) => ({
+      ...cell,
+      problems: [
+        ...cell.problems,
+        ...sharedNumber(cell, found),
+        ...ofMoves.filter(({ cell: name }) => name === cell.name).map(({ problem }) => problem),
+      ],
+    })),
+    moves,
   };
+}
+
+/** Whose clients are refused until somebody goes on with it. */
+const isAbandoned = ({ step, worked }: MoveUnderWay) => !worked && step !== null && step !== 'copying';
+
+const abandoned = ({ organisation, from, to, step }: MoveUnderWay) => ({
+  cell: from,
+  problem: `organisation ${organisation} is ${step}, and no command moves it: run \`organisation move ${organisation} --to ${to}\` again${step === 'open' ? '' : ', or with --take-back'}`,
+});
+
+/** What the cells say that can be read; why another one cannot is told with its figures. */
+async function askedOf<Answer>(
+  cells: readonly Cell[],
+  ask: (database: Queryable) => Promise<Answer>,
+): Promise<Map<string, Answer>> {
+  const answers = await Promise.all(
+    cells.map(async (cell): Promise<[string, Answer] | undefined> => {
+      if (cell.settings === undefined) return undefined;
+      const late = sleep(PATIENCE_MS, undefined, { ref: false });
+      const asked = inCell(cell, async (database): Promise<[string, Answer] | undefined> => {
+        const { name } = await showCell(database);
+        return name === cell.name ? [name, await ask(database)] : undefined;
+      }).catch(() => undefined);
+      return Promise.race([asked, late]);
+    }),
+  );
+  return new Map(answers.filter((answer) => answer !== undefined));
 }
 
 async function statusOf(cell: Cell): Promise<CellStatus> {

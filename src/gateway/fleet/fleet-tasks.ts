@@ -5,6 +5,7 @@ import { haproxyConfiguration, USUAL_PLACES } from '../../http/haproxy.js';
 import { NAMED_ORGANISATIONS } from '../../installation/fleet/cells.sql.js';
 import { type Fleet, readFleet } from '../../installation/fleet/fleet-file.js';
 import { haproxyMap, hostMap, type NamedOrganisation } from '../../installation/fleet/host-map.js';
+import type { MoveUnderWay } from '../../installation/fleet/travellers.js';
 import { EntrySigner, setSigner } from '../../journal/entry-signer.js';
 import { fitOf } from '../../journal/seals.js';
 import { rowOfOrganisation, type SealedOrganisation } from '../../organisations/sealed-organisation.js';
@@ -77,12 +78,12 @@ export const FLEET = {
   tasks: [
     task({
       name: 'fleet status',
-      help: 'show how each cell is; exit code 1 where one does not answer or a gateway is not ready',
+      help: 'show how each cell is, and which organisations move; exit code 1 where one does not answer, a gateway is not ready, or a move needs you',
       scope: 'nobody',
       on: 'nothing',
       input: {},
       run: async () => fleetStatus(await fleetOfSettings()),
-      says: ({ cells }) => cells.map(inWords).join('\n'),
+      says: ({ cells, moves }) => [...cells.map(inWords), ...moves.map(moveInWords)].join('\n'),
       fails: ({ cells }) => cells.some(({ problems }) => problems.length > 0),
     }),
     task({
@@ -125,11 +126,36 @@ function inWords({ name, address, gateways, figures, problems }: CellStatus): st
   const head = `${name} (${address}): ${ready} of ${gateways.length} gateways ready`;
   const lines = problems.map((problem) => `  ! ${problem}`);
   if (figures === null) return [head, ...lines].join('\n');
-  const { number, schema, releases, organisations, moving, merchants, transactionsLastMinute, inDoubt } =
-    figures;
+  const {
+    number,
+    schema,
+    releases,
+    organisations,
+    moving,
+    moved,
+    merchants,
+    transactionsLastMinute,
+    inDoubt,
+  } = figures;
   return [
     `${head}; cell number ${number}, release ${releases.join(' and ') || 'unknown'}, schema ${schema}`,
-    `  ${organisations} organisations (${moving} moving), ${merchants} merchants, ${transactionsLastMinute} transactions in the last minute, ${inDoubt} in doubt`,
+    `  ${organisations} organisations (${moving} moving, and ${moved} have moved away), ${merchants} merchants, ${transactionsLastMinute} transactions in the last minute, ${inDoubt} in doubt`,
     ...lines,
   ].join('\n');
+}
+
+function moveInWords({
+  organisation,
+  from,
+  to,
+  step,
+  begun,
+  transactionsLeft,
+  worked,
+}: MoveUnderWay): string {
+  const left =
+    transactionsLeft === null
+      ? 'what is left to copy cannot be read'
+      : `${transactionsLeft} transactions left to copy`;
+  return `organisation ${organisation} moves from ${from} to ${to} since ${begun.toISOString()}: ${step ?? 'unknown'}, ${left}${worked ? '' : ', no command works on it'}`;
 }
