@@ -6,6 +6,7 @@ import type { Means } from '../console/all-tasks.js';
 import { demoFileToUpdate } from '../demo/demo.js';
 import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
+import { paidElsewhere } from '../gateway/fleet/paid-elsewhere.js';
 import { consoleUrlOf } from '../gateway/settings/console-url.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../gateway/settings/settings.js';
@@ -49,17 +50,18 @@ export async function runAsOperator(task: Task<Means>, given: object): Promise<o
   }
 }
 
-const SIGNER: Pick<Means, 'signerIfAvailable'> = {
+const OF_RESTORED: Pick<Means, 'signerIfAvailable' | 'paidElsewhere'> = {
+  paidElsewhere: (database) => paidElsewhere(database, readSettings()),
   signerIfAvailable: (database, dataDir) => signerIfAvailable({ ...readSettings(), dataDir }, database),
 };
 
 type Shared = Pick<Doing, 'fence' | 'progress' | 'signal'>;
 
 /** For a task without a database. Settings are read on demand: such a task may run with wrong ones. */
-function alone(shared: Shared): DoingAlone<Pick<Means, 'signerIfAvailable'>> {
+function alone(shared: Shared): DoingAlone<typeof OF_RESTORED> {
   return {
     ...shared,
-    means: SIGNER,
+    means: OF_RESTORED,
     get settings() {
       return readSettings();
     },
@@ -101,7 +103,7 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
     },
     destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
-    ...SIGNER,
+    ...OF_RESTORED,
     consoleUrl: consoleUrlOf(settings),
     demoFileToUpdate: async (username) => demoFileToUpdate(database, await key(), settings.dataDir, username),
   };

@@ -10,6 +10,7 @@ import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
 import { DISTRIBUTE } from '../installation/distribution.js';
 import { CELL } from '../installation/fleet/cells.js';
 import { KEYS } from '../installation/keys.js';
+import type { PaidElsewhere } from '../installation/moving/left-to-others.js';
 import { RESTORED } from '../installation/restored.js';
 import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
@@ -52,6 +53,8 @@ export interface Means extends DemoFollowing {
   readonly acquirerDeadlineMs: number;
   /** Signs the journal of a database that was restored into this folder. Undefined if its key is not available. */
   readonly signerIfAvailable: (database: Queryable, dataDir: string) => Promise<EntrySigner | undefined>;
+  /** Organisations of a restored database that other cells of the fleet pay for. */
+  readonly paidElsewhere: (database: Queryable) => Promise<readonly PaidElsewhere[]>;
   /** The console's address, without a trailing slash. */
   readonly consoleUrl: string;
 }

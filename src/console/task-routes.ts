@@ -97,6 +97,7 @@ function meansOf({ parts, origin }: Call): Means {
     acquirerDeadlineMs,
     // No page restores a backup.
     signerIfAvailable: async () => undefined,
+    paidElsewhere: async () => [],
     consoleUrl: origin,
     demoFileToUpdate: async () => undefined,
   };

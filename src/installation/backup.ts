@@ -24,6 +24,7 @@ import {
   task,
 } from '../tasks/task.js';
 import { PROGRAM_VERSION } from '../values/program.js';
+import type { PaidElsewhere } from './moving/left-to-others.js';
 import { type Guarded, guardRestored, revivedLines } from './restored.js';
 import { BACKED_UP_STATE } from './restored.sql.js';
 
@@ -87,6 +88,8 @@ const RESTORE_INPUT = {
 };
 
 interface RestoreMeans {
+  /** Asks the other cells of the fleet which organisations of this database they pay for. */
+  readonly paidElsewhere: (database: Queryable) => Promise<readonly PaidElsewhere[]>;
   readonly signerIfAvailable: (database: Queryable, dataDir: string) => Promise<EntrySigner | undefined>;
 }
 
@@ -120,7 +123,9 @@ export async function restore(
         // The key may come along.
         const signer = await means.signerIfAvailable(database, withKey ? place : dataDir);
         if (signer !== undefined) setSigner(database, signer);
-        return guardRestored(database, actor, { takenMs: Date.parse(taken), times, ahead, isAlone: true });
+        const elsewhere = await means.paidElsewhere(database);
+        const takenMs = Date.parse(taken);
+        return guardRestored(database, actor, { takenMs, times, ahead, isAlone: true, elsewhere });
       });
       return { ...guarded, times, isCounted };
     },
@@ -250,8 +255,13 @@ export const COUNTERS = {
         ),
         ahead: AHEAD,
       },
-      run: ({ database, actor }, { taken, ahead }) =>
-        guardRestored(database, actor, { takenMs: taken, ahead, times: 1, isAlone: false }),
+      run: async (
+        { database, actor, means }: Doing<Pick<RestoreMeans, 'paidElsewhere'>>,
+        { taken, ahead },
+      ) => {
+        const elsewhere = await means.paidElsewhere(database);
+        return guardRestored(database, actor, { takenMs: taken, ahead, times: 1, isAlone: false, elsewhere });
+      },
       says: (guarded) => revivedLines(guarded).join('\n'),
     }),
   ],

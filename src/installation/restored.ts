@@ -26,6 +26,7 @@ import { moneyText } from '../values/money.js';
 import { refuse } from '../values/refusal.js';
 import { addBusinessDays, settlementDay } from '../values/time.js';
 import { MOVE_CUSTOMER_VERSIONS, MOVE_TOKEN_VERSIONS } from '../vault/restored.sql.js';
+import { leaveToOthers, type PaidElsewhere } from './moving/left-to-others.js';
 import {
   DEBITS_THAT_WAIT,
   MOVE_SEQUENCES,
@@ -43,6 +44,8 @@ export interface Restored {
   readonly ahead?: number | undefined;
   /** Nobody else can reach the database yet; the processes in its registry are those of its former life. */
   readonly isAlone: boolean;
+  /** Organisations that other cells of the fleet pay for. */
+  readonly elsewhere?: readonly PaidElsewhere[] | undefined;
 }
 
 export interface MovedCounters {
@@ -86,6 +89,8 @@ export interface Guarded {
   readonly moved: readonly MovedCounters[];
   readonly terminals: number;
   readonly revived: Revived;
+  /** Organisations that have moved to another cell since. */
+  readonly left: readonly Pick<PaidElsewhere, 'organisation' | 'cell'>[];
 }
 
 /** Ids have 31 bits. With fewer than so many left an organisation would soon be at its end. */
@@ -98,7 +103,7 @@ const VERSIONS = 1_000;
 export async function guardRestored(
   database: Database,
   operator: string,
-  { takenMs, times, ahead, isAlone }: Restored,
+  { takenMs, times, ahead, isAlone, elsewhere = [] }: Restored,
 ): Promise<Guarded> {
   return database.transaction(async (connection) => {
     const { processes } = await one<{ processes: number }>(connection, LIVING_PROCESSES);
@@ -134,7 +139,9 @@ export async function guardRestored(
       closedDay,
     };
     await journalLostTime(connection, operator, (await lostTime(connection)) as LostTime);
-    return { lostSeconds, moved, terminals, revived };
+    await leaveToOthers(connection, operator, elsewhere);
+    const left = elsewhere.map(({ organisation, cell }) => ({ organisation, cell }));
+    return { lostSeconds, moved, terminals, revived, left };
   });
 }
 
@@ -205,11 +212,15 @@ async function one<Row>(connection: Queryable, statement: Statement, values: unk
 }
 
 /** One line for each thing. */
-export function revivedLines({ lostSeconds, moved, terminals, revived }: Guarded): string[] {
+export function revivedLines({ lostSeconds, moved, terminals, revived, left }: Guarded): string[] {
   const { inDoubt, reversals, debits, endpoints, deliveries, users, closedDay } = revived;
   return [
     `What came after it is lost here: ${inWords(lostSeconds)}. Acquirers, banks and clients know of it; \`tollgate settlement reconcile\` shows payments that are missing.`,
     'Until you have reconciled it and said so with `tollgate restored done`, searches that find nothing are answered 503: `tollgate restored show`.',
+    ...left.map(
+      ({ organisation, cell }) =>
+        `Organisation ${organisation} has moved to cell ${cell} since: that cell pays for it, and this one does not.`,
+    ),
     ...moved.map(
       ({ organisation, fromAudit, toAudit, fromCustomer, toCustomer, fromToken, toToken }) =>
         `Organisation ${organisation}: the next audit is ${toAudit} (was ${fromAudit}), the next customer ${toCustomer} (was ${fromCustomer}), the next token ${toToken} (was ${fromToken}).`,

@@ -93,6 +93,10 @@ const REFUSALS = {
   cell_is_another: 'the settings of cell {cell} in the fleet lead to cell {found}',
   cell_without_settings:
     'the fleet file names no settings for cell {cell}: its database is not reached from here',
+  other_cells_unread: ({ problems }: { readonly problems: readonly FieldProblem[] }) =>
+    `which organisations have moved to another cell since the backup cannot be known: ${inWords({ problems })}. Bring those cells back, or unset TOLLGATE_FLEET_FILE if none of them can pay`,
+  organisations_left_need_key:
+    'organisations have moved to another cell since the backup, and without the key-encryption key that cannot be sealed: bring it first',
   organisation_is_there: 'organisation {organisation} is in cell {cell} already',
   fleet_unreadable: 'the fleet file {path} {reason}',
   fleet_wrong: ({ path, problems }: { readonly path: string; readonly problems: readonly FieldProblem[] }) =>

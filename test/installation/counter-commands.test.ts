@@ -1,4 +1,6 @@
 // `tollgate counters advance`: the guard after a PostgreSQL of the operator's own was restored, on a database without a gateway.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Guarded, guardRestored } from '../../src/installation/restored.js';
@@ -151,4 +153,20 @@ test('while a gateway uses the database → refused', async () => {
     /^1 processes of the gateway work on this database/,
   );
   await client.query('DELETE FROM process');
+});
+
+test('in a fleet, where another cell cannot be asked what it pays for → refused', async () => {
+  const fleet = join(folder, 'fleet.json');
+  const cells = ['one', 'two'].map((name) => ({
+    name,
+    address: `https://${name}.pay.example`,
+    gateways: [`${name}.internal:8080`],
+  }));
+  await writeFile(fleet, JSON.stringify({ cells }));
+  const { code, stderr } = await runHere(wordsOf('counters advance --taken 2026-11-15'), {
+    DATABASE_URL: database.url,
+    TOLLGATE_DATA_DIR: folder,
+    TOLLGATE_FLEET_FILE: fleet,
+  });
+  expect([code, stderr]).toEqual([1, expect.stringContaining('cell two: the fleet file names no settings')]);
 });

@@ -49,6 +49,7 @@ function restoreInto(dataDir: string, from = folder, options: { fingerprint?: st
     progress: () => () => {},
     signal: new AbortController().signal,
     means: {
+      paidElsewhere: async () => [],
       signerIfAvailable: (database: Queryable, into: string) =>
         signerIfAvailable({ ...settings, dataDir: into }, database),
     },

@@ -281,3 +281,35 @@ export const LOCK_MOVE: Statement = {
   name: '',
   text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate move'), $1::integer) AS locked`,
 };
+
+export const PAID_BY_THIS_CELL: Statement = {
+  name: '',
+  text: `SELECT id FROM organisation WHERE residence IN ('here', 'closing', 'closed') ORDER BY id`,
+};
+
+/** Those of $1 that this cell pays for, with the move by which they came from the cell $2. */
+export const WHICH_ARE_PAID: Statement = {
+  name: '',
+  text: `
+    SELECT o.id AS organisation, (SELECT m.id FROM organisation_move m
+      WHERE m.organisation_id = o.id AND m.arrives AND m.cell = $2 AND m.state IN ('open', 'finished')
+      ORDER BY m.begun_at DESC LIMIT 1) AS move
+    FROM organisation o WHERE o.id = ANY ($1::integer[]) AND o.residence IN ('here', 'closing') ORDER BY o.id`,
+};
+
+/** A move that the backup does not know, or knows as under way. */
+export const MOVE_HAS_ENDED: Statement = {
+  name: '',
+  text: `
+    INSERT INTO organisation_move AS m (id, organisation_id, cell, arrives, state, begun_by, ended_at)
+    VALUES ($1, $2, $3, false, 'open', $4, now())
+    ON CONFLICT (id) DO UPDATE SET state = 'open', ended_at = now() WHERE m.state IN ('copying', 'closed')`,
+};
+
+/** Whatever else was under way when the backup was taken ($2: the move by which it has left) has come to nothing. */
+export const END_OTHER_MOVES: Statement = {
+  name: '',
+  text: `
+    UPDATE organisation_move SET state = 'taken back', ended_at = now()
+    WHERE organisation_id = $1 AND ended_at IS NULL AND id IS DISTINCT FROM $2::uuid`,
+};
