@@ -20,7 +20,8 @@ CREATE TABLE organisation (
   moved_to text CONSTRAINT moved_to_cell CHECK (moved_to ~ '^[a-z][a-z0-9-]{0,30}$'),
   moved_to_address text CONSTRAINT moved_to_https CHECK (length(moved_to_address) <= 300
     AND moved_to_address ~ '^https://[a-z0-9.-]+(:[0-9]{1,5})?$'),
-  -- The newest absence when it came from another cell, whose searches may have denied what was received here before that.
+  -- The newest absence when it came from another cell, whose searches may have denied what was received here before that: a process
+  -- takes nothing up that it received before it had heard of that number.
   arrived_absence bigint NOT NULL DEFAULT 0,
   -- guard(schema: clients are sent elsewhere only when their organisation has moved): CONSTRAINT moved_somewhere CHECK ( ⏎ (moved_to IS NULL) = (moved_to_address IS NULL) AND (moved_to IS NULL OR residence IN ('closed', 'moved')) ⇒ CONSTRAINT moved_somewhere CHECK (true
   CONSTRAINT moved_somewhere CHECK (

@@ -225,12 +225,10 @@ BEGIN
   RETURN newest <= known;
 END $$;
 
--- guard(schema: what was received before an organisation came from another cell is not claimed): o.arrived_absence > known ⇒ false
 CREATE FUNCTION absent_after(organisation integer, merchant integer, sent text, known bigint, asking bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  RETURN (SELECT forgotten_absence > known FROM gateway)
-    OR (SELECT o.arrived_absence > known FROM organisation o WHERE o.id = organisation) OR EXISTS (
+  RETURN (SELECT forgotten_absence > known FROM gateway) OR EXISTS (
     SELECT FROM absence WHERE organisation_id = organisation AND merchant_id = merchant AND correlation_id = sent
       AND number > known AND process_id <> asking);
 END $$;

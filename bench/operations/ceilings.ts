@@ -130,7 +130,7 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
         userId: 1,
         kvps: {},
         acquirer: 'simulator',
-        inFlight: { correlationId, epoch: 0, unseen: false, begun: true, turnedAway: false },
+        inFlight: { correlationId, epoch: 0, heard: 0, unseen: false, begun: true, turnedAway: false },
       });
       const outcome: Outcome = {
         status: 'approved',

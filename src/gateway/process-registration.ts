@@ -36,9 +36,15 @@ export async function register(parts: RegistrationParts, stack: ClosingStack): P
   stack.opened(registry, () =>
     registry.deregister(leases).catch((error) => watch.jobFailed('deregistration', error)),
   );
-  const { advancedMs, forgotten } = await registry.heartbeat(leases);
+  const { advancedMs, forgotten, newest } = await registry.heartbeat(leases);
   const clock = new Clock();
   clock.advancedBy(advancedMs);
-  const searchFence = new SearchFence({ database: databases.others, process: registry, forgotten, backlog });
+  const searchFence = new SearchFence({
+    database: databases.others,
+    process: registry,
+    forgotten,
+    newest,
+    backlog,
+  });
   return { times, registry, leases, referenceOf: acquirerReferences(registry), clock, searchFence };
 }

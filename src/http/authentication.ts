@@ -18,6 +18,7 @@ import {
   shownCertificate,
   shownFingerprint,
 } from '../organisations/users/client-certificate.js';
+import type { InFlightRequest } from '../payments/finding/search-fence.js';
 import { containsCardNumber } from '../values/card.js';
 import { type Networks, plainAddress } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
@@ -38,6 +39,14 @@ export interface AuthenticationServices {
  * header to mean no.
  */
 const TEST_ONLY_HEADER = 'x-test-only';
+
+/** What a request is about, as far as its first line tells. */
+interface Asked {
+  /** Whether something is created or changed. */
+  readonly writes: boolean;
+  /** A request that creates a transaction. */
+  readonly inFlight: Pick<InFlightRequest, 'heard'> | undefined;
+}
 
 /** Kept on the connection, where every request has the same credentials: comparing two texts is cheaper than a digest. */
 const LATEST = Symbol('credentials that came last');
@@ -62,12 +71,12 @@ export function credentialsOf(request: IncomingMessage): string {
 export function knownCaller(
   services: AuthenticationServices,
   request: IncomingMessage,
-  writes: boolean,
+  asked: Asked,
 ): Caller | undefined {
   const client = services.callers.known(credentialsOf(request));
   if (client === undefined) return undefined;
   const isOwnHost = isOwn(services.hostNames, client, request);
-  return isOwnHost === undefined ? undefined : admitted(services, client, request, { isOwnHost, writes });
+  return isOwnHost === undefined ? undefined : admitted(services, client, request, isOwnHost, asked);
 }
 
 function certificateOf(request: IncomingMessage): ShownCertificate | undefined {
@@ -79,14 +88,14 @@ function certificateOf(request: IncomingMessage): ShownCertificate | undefined {
 export async function provenCaller(
   services: AuthenticationServices,
   request: IncomingMessage,
-  writes: boolean,
+  asked: Asked,
 ): Promise<Caller | undefined> {
   const client = await prove(services.callers, credentialsOf(request), request);
   if (client === undefined) return undefined;
   const isOwnHost =
     isOwn(services.hostNames, client, request) ??
     !(await services.hostNames.isOthersNow(request.headers.host ?? '', client.organisationId));
-  return admitted(services, client, request, { isOwnHost, writes });
+  return admitted(services, client, request, isOwnHost, asked);
 }
 
 /** Whether the request was sent to a name under which the client's organisation is served; undefined if that has to be read. */
@@ -108,7 +117,8 @@ function admitted(
   services: AuthenticationServices,
   caller: Client,
   request: IncomingMessage,
-  { isOwnHost, writes }: { readonly isOwnHost: boolean; readonly writes: boolean },
+  isOwnHost: boolean,
+  { writes, inFlight }: Asked,
 ): Caller {
   const { username, networks, home } = caller;
   // guard(callers: only from networks that they were given): ) ⇒ && username === '')
@@ -117,6 +127,8 @@ function admitted(
   if (home.hasMoved) throw servedAt(home.base);
   // guard(cells: nothing is created for an organisation that moves): writes ? !home.writes : !home.reads ⇒ !home.reads
   if (writes ? !home.writes : !home.reads) throw refused('not_processed');
+  // guard(moved: what was received before an organisation came from another cell is not processed): inFlight.heard < home.arrivedAbsence ⇒ false
+  if (inFlight !== undefined && inFlight.heard < home.arrivedAbsence) throw refused('not_processed');
   if (!isOwnHost) throw servedAt(home.base, ['header', 'Host']);
   // guard(caller: with X-Test-Only no live merchant): request.headers[TEST_ONLY_HEADER] === undefined ? caller : amongTestMerchants(caller) ⇒ caller
   return request.headers[TEST_ONLY_HEADER] === undefined ? caller : amongTestMerchants(caller);

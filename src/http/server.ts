@@ -271,8 +271,9 @@ function addOperation(
           handle(exchange).catch(fail);
         });
       };
-      const known = knownCaller(services, request, writes);
-      if (known === undefined) logIn(services, request, inFlight, writes).then(admit).catch(fail);
+      const asked = { writes, inFlight };
+      const known = knownCaller(services, request, asked);
+      if (known === undefined) logIn(services, request, asked).then(admit).catch(fail);
       else admit(known);
     },
   });
@@ -282,12 +283,11 @@ function addOperation(
 async function logIn(
   services: RouteServices,
   request: IncomingMessage,
-  inFlight: InFlightRequest | undefined,
-  writes: boolean,
+  asked: { readonly writes: boolean; readonly inFlight: InFlightRequest | undefined },
 ): Promise<Caller> {
-  const caller = await provenCaller(services, request, writes);
+  const caller = await provenCaller(services, request, asked);
   if (caller !== undefined) return caller;
-  if (inFlight !== undefined) services.searchFence.leave(inFlight);
+  if (asked.inFlight !== undefined) services.searchFence.leave(asked.inFlight);
   throw await refusedLogIn(services, request);
 }
 

@@ -1,7 +1,8 @@
 import { newestSeal } from '../journal/seals.js';
 
-/** Everything that the journal seals of an organisation `o`, and its newest seal. */
+/** Everything that the journal seals of an organisation `o`, and its newest seal; and what it came with from another cell. */
 export const SEALED_ORGANISATION = `o.host_name AS "hostName", o.residence, o.moved_to AS "movedTo", o.moved_to_address AS "movedToAddress",
+      o.arrived_absence AS "arrivedAbsence",
       ${newestSeal("'organisation/' || o.id")} AS "newestOfOrganisation"`;
 
 export const LOCK_ORGANISATION = {

@@ -16,6 +16,8 @@ export interface Abode {
   /** The other cell, by its name, and where its clients find that. */
   readonly movedTo: string | null;
   readonly movedToAddress: string | null;
+  /** Nothing is processed for it that a process has received before it heard of this absence; 0 if it never came from another cell. */
+  readonly arrivedAbsence: number;
   /** Its newest seal in the journal, behind its version. */
   readonly newestOfOrganisation: Buffer | null;
 }
@@ -33,17 +35,19 @@ export interface Home {
   /** Whether something may be created or changed for it here, and looked up. */
   readonly writes: boolean;
   readonly reads: boolean;
+  /** As `Abode` has it. */
+  readonly arrivedAbsence: number;
   /** Where its clients are to call, if that is known. */
   readonly base: string | undefined;
 }
 
 /** One whose row somebody has changed in the database is not served: it may have moved. */
 export async function homeAsSealed(database: Queryable, id: OrganisationId, abode: Abode): Promise<Home> {
-  const { hostName, residence, movedToAddress } = abode;
+  const { hostName, residence, movedToAddress, arrivedAbsence } = abode;
   const fit = await fitNow(database, rowOfOrganisation({ ...abode, id }));
   // guard(cells: nobody acts for an organisation that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.version < 0
   if (fit.kind === 'misfit')
-    return { hostName: null, hasMoved: false, writes: false, reads: false, base: undefined };
+    return { hostName: null, hasMoved: false, writes: false, reads: false, arrivedAbsence, base: undefined };
   const base = hostName === null ? movedToAddress : `https://${hostName}`;
   return {
     hostName,
@@ -51,6 +55,7 @@ export async function homeAsSealed(database: Queryable, id: OrganisationId, abod
     writes: residence === 'here',
     // guard(cells: an organisation that moves is looked up in one cell): residence === 'closing' ⇒ residence !== 'moved'
     reads: residence === 'here' || residence === 'closing',
+    arrivedAbsence,
     base: base === null ? undefined : `${base}/`,
   };
 }

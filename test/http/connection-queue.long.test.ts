@@ -34,7 +34,7 @@ async function scene({
         refused.push(unreadable);
         return { status: 400, headers: { 'content-length': '0' }, text: '' };
       },
-      now: () => ({ epoch: 0, toldAbsent: 0 }),
+      now: () => ({ epoch: 0, toldAbsent: 0, heard: 0 }),
     },
   );
   server.listen(0, '127.0.0.1');

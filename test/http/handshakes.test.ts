@@ -16,7 +16,7 @@ async function listening(): Promise<Server> {
     {
       handle: (_, response) => response.end(),
       refuse: () => ({ status: 400, headers: {}, text: '' }),
-      now: () => ({ epoch: 0, toldAbsent: 0 }),
+      now: () => ({ epoch: 0, toldAbsent: 0, heard: 0 }),
     },
     { certificate, key },
   );

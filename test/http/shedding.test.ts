@@ -51,7 +51,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 test('shed while many accepted requests wait for their turn → answered before those are begun', () => {
-  const turns = new Turns(() => ({ epoch: 0, toldAbsent: 0 }));
+  const turns = new Turns(() => ({ epoch: 0, toldAbsent: 0, heard: 0 }));
   const { answered, take } = shed();
   const begun: string[] = [];
   for (const label of ['a1', 'a2', 'a3']) {

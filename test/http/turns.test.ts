@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Turns, whenReceived } from '../../src/http/admission.js';
 
-const LONG_AGO = { epoch: 0, toldAbsent: 0 };
+const LONG_AGO = { epoch: 0, toldAbsent: 0, heard: 0 };
 
 /** Longer than requests are begun for in one turn of the event loop. */
 function work() {
@@ -63,12 +63,12 @@ test('a request whose client has disconnected meanwhile → not begun', async ()
 });
 
 test('a request that was queued → knows when it was received', async () => {
-  let now = { epoch: 1, toldAbsent: 5 };
+  let now = { epoch: 1, toldAbsent: 5, heard: 0 };
   const { begun, take } = takenBy(new Turns(() => now));
   const first = take(1, 'a1');
   const held = take(1, 'a2');
-  now = { epoch: 2, toldAbsent: 6 };
+  now = { epoch: 2, toldAbsent: 6, heard: 0 };
   await allBegun(begun, 2);
   expect(whenReceived(first.request)).toBeUndefined();
-  expect(whenReceived(held.request)).toEqual({ epoch: 1, toldAbsent: 5 });
+  expect(whenReceived(held.request)).toEqual({ epoch: 1, toldAbsent: 5, heard: 0 });
 });

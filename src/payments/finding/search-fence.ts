@@ -15,6 +15,8 @@ export interface Moment {
   readonly epoch: number;
   /** So many searches of this process had been answered: there is none. */
   readonly toldAbsent: number;
+  /** The newest fence of which this process had heard. */
+  readonly heard: number;
 }
 
 /** A request that creates a transaction, from its receipt until it is answered. */
@@ -22,6 +24,8 @@ export interface InFlightRequest {
   readonly correlationId: string;
   /** The search of every fence up to this number had been answered when the request was received. */
   readonly epoch: number;
+  /** The newest fence of which this process had heard by then. */
+  readonly heard: number;
   /** It was held back, and a search of its own process that could not see it has been answered meanwhile: there is none. */
   readonly unseen: boolean;
   /** As soon as the caller is known, and the body. */
@@ -81,6 +85,8 @@ export interface SearchFenceParts {
   readonly process: { readonly id: number; readonly alive: boolean };
   /** Fences up to this number are forgotten. */
   readonly forgotten: number;
+  /** The newest fence, before this process listens. */
+  readonly newest: number;
   /** As many connections as the kernel keeps for a process that does not get round to accepting them. */
   readonly backlog: number;
 }
@@ -98,7 +104,7 @@ export class SearchFence {
   readonly #watches = new Set<{ readonly correlationId: string; arrived: boolean }>();
 
   constructor(private readonly parts: SearchFenceParts) {
-    this.#now = { epoch: parts.forgotten, toldAbsent: 0 };
+    this.#now = { epoch: parts.forgotten, toldAbsent: 0, heard: parts.newest };
     this.#raising = new Batcher((keys) => this.#raise(keys), { ...BATCHES, database: parts.database });
   }
 
@@ -117,6 +123,7 @@ export class SearchFence {
     const request = {
       correlationId,
       epoch: received.epoch,
+      heard: received.heard,
       // guard(search: what was held back while a search here found nothing is not processed): !== ⇒ >
       unseen: received.toldAbsent !== this.#now.toldAbsent,
       begun: false,
@@ -158,7 +165,12 @@ export class SearchFence {
       this.#answered = Math.max(this.#answered, newest);
     });
     void this.#everythingRead().then(() => {
-      this.#now = { ...this.#now, epoch: Math.max(this.#now.epoch, answeredByAll, forgotten) };
+      const { epoch, heard } = this.#now;
+      this.#now = {
+        ...this.#now,
+        epoch: Math.max(epoch, answeredByAll, forgotten),
+        heard: Math.max(heard, newest),
+      };
     });
   }
 

@@ -82,7 +82,13 @@ test('a process that was declared dead and returns under another name → still 
 
 test('a search in a process that others may have declared dead → no definite answer', async () => {
   const database = new Database(one.databaseUrl, { maxConnections: 1 });
-  const fence = new SearchFence({ database, process: { id: 1, alive: false }, forgotten: 0, backlog: 0 });
+  const fence = new SearchFence({
+    database,
+    process: { id: 1, alive: false },
+    forgotten: 0,
+    newest: 0,
+    backlog: 0,
+  });
   const key = { organisationId: 1 as OrganisationId, merchantId: 1 as MerchantId, correlationId: 'given-up' };
   const nothing = async () => undefined;
   const ending = fence

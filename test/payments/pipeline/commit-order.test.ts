@@ -132,6 +132,7 @@ test('two refunds under one correlation ID in one batch → one statement; one r
       inFlight: {
         correlationId,
         epoch: Number.MAX_SAFE_INTEGER,
+        heard: 0,
         unseen: false,
         begun: true,
         turnedAway: false,
