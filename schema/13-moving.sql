@@ -62,7 +62,7 @@ END $$;
 -- way is committed before. Triggers are there only where an organisation is elsewhere, or was. Only the move itself, which names its
 -- organisation, passes.
 -- guard(schema: nothing is written of an organisation that is elsewhere): INSERT OR UPDATE%s ON ⇒ UPDATE%s ON
--- guard(schema: nothing is removed of an organisation that is elsewhere): BEFORE DELETE ON ⇒ AFTER DELETE ON
+-- guard(schema: nothing is removed of an organisation that is elsewhere): EXECUTE format('CREATE OR REPLACE TRIGGER organisation_is_elsewhere_still ⇒ PERFORM format('CREATE OR REPLACE TRIGGER organisation_is_elsewhere_still
 CREATE FUNCTION fence_organisations(tables text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   elsewhere text := array_to_string(organisations_elsewhere(), ',');

@@ -148,6 +148,7 @@ test('every table with an organisation goes along, or says why it does not', asy
 
 // catches(schema: nothing is written of an organisation that is elsewhere)
 // catches(schema: nothing is removed of an organisation that is elsewhere)
+// catches(roles: nobody else says which move is open)
 test('at the source every table that goes along refuses whoever writes', async () => {
   const { one } = cells;
   const fenced = await one.sql<{ name: string }>(`
@@ -162,7 +163,6 @@ test('at the source every table that goes along refuses whoever writes', async (
   await expect(
     one.sqlAs('tollgate_operator', 'DELETE FROM gateway_user WHERE organisation_id = 1'),
   ).rejects.toThrow('not in this cell');
-  // catches(roles: nobody else says which move is open)
   for (const login of LOGINS)
     await expect(one.sqlAs(login, `UPDATE organisation_move SET state = 'taken back'`)).rejects.toThrow(
       'permission denied',
