@@ -13,7 +13,7 @@ import { Clock } from '../../src/clock/clock.js';
 import { RECORD_RESOLUTIONS } from '../../src/directdebit/intake.sql.js';
 import { Claims } from '../../src/payments/pipeline/claim.js';
 import { Records } from '../../src/payments/pipeline/record.js';
-import { RECORD_DIRECT, RECORD_TARGETED } from '../../src/payments/pipeline/record.sql.js';
+import { RECORD_DIRECT } from '../../src/payments/pipeline/record.sql.js';
 import { AuditLeases, ProcessRegistry } from '../../src/payments/processes/process-registry.js';
 import { processTimes } from '../../src/payments/processes/process-times.js';
 import type { Outcome } from '../../src/payments/transaction.js';
@@ -100,7 +100,7 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
   await registry.heartbeat(leases);
   const options = { maxBatch: 256, lanes: 1 };
   const claims = new Claims(database, registry, options);
-  const intake = { direct: RECORD_DIRECT, targeted: RECORD_TARGETED, resolutions: RECORD_RESOLUTIONS };
+  const intake = { direct: RECORD_DIRECT, resolutions: RECORD_RESOLUTIONS };
   const records = new Records({ database, clock: new Clock(), intake, keys: KEYS }, options);
   const run = randomBytes(6).toString('hex');
   // As long as a real one: nonce, card number and expiry date, tag.

@@ -15,16 +15,10 @@ const NEW_ITEMS = `
       FROM decided WHERE status = 'pending'
     )`;
 
-/** Commit B where direct debits are among the payments. */
+/** Commit B where direct debits, or refunds of them, are among the payments. */
 export const RECORD_DIRECT_DEBITS: Statement = {
   name: 'record-direct-debits',
   text: `WITH ${DECIDE_DIRECT}, ${NEW_ITEMS} ${RECORDED}`,
-};
-
-/** The same where refunds of direct debits are among operations on an earlier transaction. */
-export const RECORD_DIRECT_DEBIT_REFUNDS: Statement = {
-  name: 'record-direct-debit-refunds',
-  text: `WITH ${DECIDE_TARGETED}, ${NEW_ITEMS} ${RECORDED}`,
 };
 
 /** Commit B of whatever was in doubt, payments and operations on an earlier transaction alike, with its journal entry. */

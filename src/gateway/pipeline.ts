@@ -6,11 +6,7 @@ import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { Clearing } from '../directdebit/clearing.js';
 import { Banks } from '../directdebit/direct-entry.js';
 import { DirectDebitFiles } from '../directdebit/files/files.js';
-import {
-  RECORD_DIRECT_DEBIT_REFUNDS,
-  RECORD_DIRECT_DEBITS,
-  RECORD_RESOLUTIONS,
-} from '../directdebit/intake.sql.js';
+import { RECORD_DIRECT_DEBITS, RECORD_RESOLUTIONS } from '../directdebit/intake.sql.js';
 import { rotation } from '../installation/keys.js';
 import type { ChainKey } from '../journal/blocks.js';
 import type { SealWatch } from '../journal/seal-watch.js';
@@ -93,7 +89,6 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
   const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches, vault.keys);
   const intake = {
     direct: RECORD_DIRECT_DEBITS,
-    targeted: RECORD_DIRECT_DEBIT_REFUNDS,
     resolutions: RECORD_RESOLUTIONS,
   };
   const records = new Records({ database: databases.commits, clock, intake, keys: vault.keys }, batches);

@@ -8,6 +8,9 @@ export const OUTCOME = `json_build_object('organisationId', t.organisation_id, '
         'gatewayStatusCode', t.gateway_status_code, 'responseCode', t.response_code, 'authorisationCode', t.authorisation_code,
         'preauthorisationCode', t.preauthorisation_code, 'outcomeSeal', encode(t.outcome_seal, 'base64'))`;
 
+/** Of a row `target`. */
+export const OUTCOME_OF_TARGET = `${OUTCOME.replaceAll(/\bt\./g, 'target.')}`;
+
 /** Of several rows. Empty if there are none. */
 export const OUTCOMES = `coalesce(json_agg(${OUTCOME}), '[]'::json)`;
 

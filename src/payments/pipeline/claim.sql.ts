@@ -12,7 +12,7 @@ import {
   text,
 } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
-import { OUTCOME, OUTCOMES } from '../outcome-seals.sql.js';
+import { OUTCOME, OUTCOME_OF_TARGET, OUTCOMES } from '../outcome-seals.sql.js';
 import { COMPLETABLE, MOST_COMPLETABLE, MOST_REFUNDABLE, REFUNDABLE, VOIDABLE } from '../target-rules.js';
 import {
   type DirectClaim,
@@ -195,22 +195,16 @@ const ASKED_PAST_FENCES = `asked AS (
       WHERE ${PAST_EVERY_FENCE}
     )`;
 
-/** Reads `asked`; the rows of targets and `ALLOWED` follow. */
-const ASKED_AND_TARGETS = `
-      SELECT asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
-        target.acquirer, target.card_mask, target.card_type, target.bank_account, target.token_id
-      FROM asked JOIN`;
+// guard(target: of the merchant that the request names): AND target.merchant_id = asked.merchant_id ⇒
+const IS_TARGET = `target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
+        AND target.merchant_id = asked.merchant_id`;
 
 // guard(completion: no more than was preauthorised): AND asked.amount_cents <= ${MOST_COMPLETABLE.sql} ⇒
 // guard(completion: in the currency of its target): AND target.currency = asked.currency ⏎ AND asked.amount_cents <= ${MOST_COMPLETABLE ⇒ AND asked.amount_cents <= ${MOST_COMPLETABLE
 // guard(refund: no more than the original, without the constraint that stands behind it): AND asked.amount_cents <= ${MOST_REFUNDABLE.sql} ⇒
 // guard(refund: together no more than the original): AND asked.amount_cents <= ${MOST_REFUNDABLE.sql} ⇒
 // guard(refund: in the currency of its target): target.currency = asked.currency ⏎ AND ⇒
-// guard(target: of the merchant that the request names): AND target.merchant_id = asked.merchant_id ⇒
-const ALLOWED = `target
-        ON target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
-        AND target.merchant_id = asked.merchant_id
-      WHERE CASE
+const IS_ALLOWED = `CASE
           WHEN asked.transaction_type = 'refund' THEN ${REFUNDABLE.sql}
             AND target.currency = asked.currency
             AND asked.amount_cents <= ${MOST_REFUNDABLE.sql}
@@ -220,98 +214,145 @@ const ALLOWED = `target
           WHEN asked.transaction_type = 'void' THEN ${VOIDABLE.sql}
         END`;
 
-/** After `ALLOWED`: an operator's request is not claimed after its expiry, however late a gateway gets to it. */
+/** What is stored of an allowed operation. */
+const OPERATION = `asked.organisation_id, asked.audit, asked.merchant_id, asked.target_audit,
+        coalesce(asked.amount_cents, target.amount_cents) AS amount_cents, asked.created_at, asked.transaction_type,
+        asked.correlation_id, asked.reference, coalesce(asked.currency, target.currency) AS currency, target.acquirer,
+        target.card_mask, target.card_type, target.bank_account, target.token_id, asked.kvps, asked.decisions, asked.attestation,
+        asked.user_id`;
+
+/** What an operation takes of its target. The operations follow, as `asked`. */
+// guard(refund: its amount is reserved while it is in doubt): + asked.amount_cents ⇒
+const RESERVING = `
+      UPDATE transaction target SET
+        refunded_cents = CASE WHEN asked.transaction_type = 'refund' THEN target.refunded_cents + asked.amount_cents ELSE target.refunded_cents END,
+        completed_cents = CASE WHEN asked.transaction_type = 'completion' THEN asked.amount_cents ELSE target.completed_cents END,
+        completed_by = CASE WHEN asked.transaction_type = 'completion' THEN asked.audit ELSE target.completed_by END,
+        voided_by = CASE WHEN asked.transaction_type = 'void' THEN asked.audit ELSE target.voided_by END
+      FROM`;
+
+/** The rows follow, in the form of `OPERATION`. */
+// guard(prepared: stored by commit A of operations on a target): (decisions -> 'prepared')::jsonb ⇒ NULL
+const INSERT_OPERATIONS = `
+      INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
+        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, token_id, kvps,
+        pricing, prepared, attestation, user_id)
+      SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
+        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, token_id, kvps::json,
+        decisions -> 'pricing', (decisions -> 'prepared')::jsonb, attestation, user_id`;
+
+/**
+ * The same order as direct claims: batches that share correlation IDs win them in the same order. Sorting also locks all targets
+ * before any correlation ID is claimed.
+ */
+const IN_ORDER = `
+      ORDER BY correlation_id COLLATE "C", merchant_id`;
+
+/** Reads `reserved`. */
+const CLAIMED_ON_TARGET = `
+    SELECT organisation_id AS "organisationId", audit, amount_cents AS "amountCents", currency, acquirer, card_mask AS "cardMask",
+      card_type AS "cardType", bank_account AS "bankAccount", target,`;
+
+/** What was asked of the same target before, for the process to hold against the target. */
+const WITH_OPERATIONS = `${CLAIMED_ON_TARGET} sent_by(organisation_id, target_audit) AS "targetSentBy",
+      (SELECT ${OUTCOMES} FROM transaction t
+        WHERE t.organisation_id = reserved.organisation_id AND t.merchant_id = reserved.merchant_id
+          AND t.target_audit = reserved.target_audit) AS operations
+    FROM reserved`;
+
+/** The target's row decides, and the reservation locks it. */
+const RESERVE = `reserved AS (${RESERVING} asked
+      WHERE ${IS_TARGET} AND ${IS_ALLOWED}
+      RETURNING ${OPERATION}, ${OUTCOME_OF_TARGET} AS target
+    )`;
+
+/** After `IS_ALLOWED`: an operator's request is not claimed after its expiry, however late a gateway gets to it. */
 // guard(operator: what was taken is not claimed after its time): now( ⇒ to_timestamp(0
 const IN_TIME = `AND NOT EXISTS (
         SELECT FROM ${ASKED_BY_OPERATORS.rows}
         WHERE ordered.organisation_id = asked.organisation_id AND ordered.audit = asked.audit
           AND to_timestamp(ordered.until_ms / 1000) <= now())`;
 
+const ALLOWED_OF = `
+      SELECT ${OPERATION} FROM asked JOIN`;
+const ALLOWED = `target ON ${IS_TARGET}
+      WHERE ${IS_ALLOWED}`;
+
 // guard(target: locked while it decides, so that two batches cannot both have what is left of it): FOR NO KEY UPDATE OF target ⇒
 const LOCKED = `
       FOR NO KEY UPDATE OF target
     )`;
 
-const LOCK_ALLOWED = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED}${LOCKED}`;
-
-const LOCK_ALLOWED_IN_TIME = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED} ${IN_TIME}${LOCKED}`;
+const LOCK_ALLOWED = `allowed AS (${ALLOWED_OF} transaction ${ALLOWED}${LOCKED}`;
+const LOCK_ALLOWED_IN_TIME = `allowed AS (${ALLOWED_OF} transaction ${ALLOWED} ${IN_TIME}${LOCKED}`;
 
 /** For distributed organisations: rows are locked on their servers, and joined with `asked` here. */
-const LOCK_ELSEWHERE = `${ASKED_PAST_FENCES}, locked AS (
+const LOCK_ELSEWHERE = `locked AS (
       SELECT organisation_id, audit, merchant_id, transaction_type, status, amount_cents, refunded_cents, completed_cents, currency,
         acquirer, card_mask, card_type, bank_account, token_id, completed_by, voided_by, completable_until, voidable_until, created_at
       FROM transaction WHERE organisation_id = ($3::integer[])[1] AND audit = ANY ($6::integer[])
       ORDER BY audit FOR NO KEY UPDATE
     )`;
 
-const LOCK_ALLOWED_ELSEWHERE = `${LOCK_ELSEWHERE}, allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED}
+const LOCK_ALLOWED_ELSEWHERE = `${LOCK_ELSEWHERE}, allowed AS (${ALLOWED_OF} locked ${ALLOWED}
     )`;
 
-const LOCK_ALLOWED_ELSEWHERE_IN_TIME = `${LOCK_ELSEWHERE}, allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED} ${IN_TIME}
+const LOCK_ALLOWED_ELSEWHERE_IN_TIME = `${LOCK_ELSEWHERE}, allowed AS (${ALLOWED_OF} locked ${ALLOWED} ${IN_TIME}
     )`;
 
-// guard(prepared: stored by commit A of operations on a target): (decisions -> 'prepared')::jsonb ⇒ NULL
 // guard(correlation ID: won by another at the same moment → refused, reservation included): ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING ⇒
 // guard(correlation ID: unique by constraint): (organisation_id, merchant_id, correlation_id) ⇒
-const INSERT_ALLOWED = `inserted AS (
-      INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
-        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, token_id, kvps,
-        pricing, prepared, attestation, user_id)
-      SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
-        transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
-        bank_account, token_id, kvps::json, decisions -> 'pricing', (decisions -> 'prepared')::jsonb, attestation, user_id
-      FROM allowed
-      -- The same order as direct claims: batches that share correlation IDs win them in the same order.
-      ORDER BY correlation_id COLLATE "C", merchant_id
+const INSERT_ALLOWED = `inserted AS (${INSERT_OPERATIONS}
+      FROM allowed${IN_ORDER}
       ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING
       RETURNING organisation_id, audit, merchant_id, target_audit, transaction_type, correlation_id, amount_cents, currency,
         acquirer, card_mask, card_type, bank_account
     )`;
 
-// guard(refund: its amount is reserved while it is in doubt): + inserted.amount_cents ⇒
-const RESERVE_ON_TARGETS = `reserved AS (
-      UPDATE transaction t SET
-      refunded_cents = CASE WHEN inserted.transaction_type = 'refund' THEN t.refunded_cents + inserted.amount_cents ELSE t.refunded_cents END,
-      completed_cents = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.amount_cents ELSE t.completed_cents END,
-      completed_by = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.audit ELSE t.completed_by END,
-      voided_by = CASE WHEN inserted.transaction_type = 'void' THEN inserted.audit ELSE t.voided_by END
-      FROM inserted
-      WHERE t.organisation_id = inserted.organisation_id AND t.audit = inserted.target_audit
-      RETURNING inserted.organisation_id, inserted.merchant_id, inserted.audit, inserted.amount_cents, inserted.currency,
-        inserted.acquirer, inserted.card_mask, inserted.card_type, inserted.bank_account, inserted.target_audit,
-        ${OUTCOME} AS target
-    )
-    SELECT organisation_id AS "organisationId", audit, amount_cents AS "amountCents", currency, acquirer, card_mask AS "cardMask",
-      card_type AS "cardType", bank_account AS "bankAccount", target,`;
-
-/** What was asked of the same target before, for the process to hold against the target. */
-const WITH_OPERATIONS = `${RESERVE_ON_TARGETS} sent_by(organisation_id, target_audit) AS "targetSentBy",
-      (SELECT ${OUTCOMES} FROM transaction t
-        WHERE t.organisation_id = reserved.organisation_id AND t.merchant_id = reserved.merchant_id
-          AND t.target_audit = reserved.target_audit) AS operations
-    FROM reserved`;
+const RESERVE_INSERTED = `reserved AS (${RESERVING} inserted AS asked
+      WHERE target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
+      RETURNING asked.*, ${OUTCOME_OF_TARGET} AS target
+    )`;
 
 /** For distributed organisations: read on their servers, and joined with `reserved` here. */
 const OPERATIONS_ELSEWHERE = `operations AS MATERIALIZED (
       SELECT t.target_audit, ${OUTCOME} AS stored FROM transaction t
       WHERE t.organisation_id = ($3::integer[])[1] AND t.merchant_id = ANY ($5::integer[]) AND t.target_audit = ANY ($6::integer[])
     )`;
-const WITH_OPERATIONS_ELSEWHERE = `${RESERVE_ON_TARGETS} NULL::text AS "targetSentBy",
+const WITH_OPERATIONS_ELSEWHERE = `${CLAIMED_ON_TARGET} NULL::text AS "targetSentBy",
       (SELECT coalesce(json_agg(stored), '[]'::json) FROM operations
         WHERE operations.target_audit = reserved.target_audit) AS operations
     FROM reserved`;
 
+/** Citus cannot reserve before it inserts. */
+const CLAIM_ELSEWHERE = `
+    WITH ${OPERATIONS_ELSEWHERE}, ${ASKED_PAST_FENCES}, ${LOCK_ALLOWED_ELSEWHERE}, ${INSERT_ALLOWED}, ${RESERVE_INSERTED}
+    ${WITH_OPERATIONS_ELSEWHERE}`;
+
 /**
- * Commit A of operations on an earlier transaction. The target's row is locked and decides whether the operation is allowed. An
- * allowed operation is inserted, unless its correlation ID is taken. Only an inserted operation reserves its amount on the
- * target. Nothing that a client sends can make the statement fail.
+ * Commit A of operations on an earlier transaction. The target's row decides whether the operation is allowed; the amount is
+ * reserved on it in the same step, which locks it, and the operation is inserted. If any correlation ID is taken the whole batch
+ * fails, as with `CLAIM_DIRECT`. Nothing else that a client sends can make the statement fail.
  */
 export const CLAIM_TARGETED: Statement = {
   name: 'claim-targeted',
   text: `
-    WITH ${LOCK_ALLOWED}, ${INSERT_ALLOWED}, ${WITH_OPERATIONS}`,
-  spread: `
-    WITH ${OPERATIONS_ELSEWHERE}, ${LOCK_ALLOWED_ELSEWHERE}, ${INSERT_ALLOWED}, ${WITH_OPERATIONS_ELSEWHERE}`,
+    WITH ${ASKED_PAST_FENCES}, ${RESERVE}, inserted AS (${INSERT_OPERATIONS}
+      FROM reserved${IN_ORDER}
+    )
+    ${WITH_OPERATIONS}`,
+  spread: `${CLAIM_ELSEWHERE}`,
+};
+
+/**
+ * The same when clients repeat correlation IDs. The target's row is locked first. An allowed operation is inserted, unless its
+ * correlation ID is taken; only an inserted operation reserves its amount.
+ */
+export const CLAIM_TARGETED_UNTAKEN: Statement = {
+  name: 'claim-targeted-untaken',
+  text: `
+    WITH ${ASKED_PAST_FENCES}, ${LOCK_ALLOWED}, ${INSERT_ALLOWED}, ${RESERVE_INSERTED} ${WITH_OPERATIONS}`,
+  spread: `${CLAIM_ELSEWHERE}`,
 };
 
 /** Reads `inserted`. */
@@ -326,8 +367,9 @@ const JOURNAL_ORDERED = `journalled AS (${INTO_JOURNAL_OF_OPERATORS}
 export const CLAIM_TARGETED_BY_OPERATORS: Statement = {
   name: 'claim-targeted-by-operators',
   text: `
-    WITH ${LOCK_ALLOWED_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}, ${WITH_OPERATIONS}`,
+    WITH ${ASKED_PAST_FENCES}, ${LOCK_ALLOWED_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}, ${RESERVE_INSERTED}
+    ${WITH_OPERATIONS}`,
   spread: `
-    WITH ${OPERATIONS_ELSEWHERE}, ${LOCK_ALLOWED_ELSEWHERE_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED},
-      ${WITH_OPERATIONS_ELSEWHERE}`,
+    WITH ${OPERATIONS_ELSEWHERE}, ${ASKED_PAST_FENCES}, ${LOCK_ALLOWED_ELSEWHERE_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED},
+      ${RESERVE_INSERTED} ${WITH_OPERATIONS_ELSEWHERE}`,
 };

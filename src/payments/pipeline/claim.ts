@@ -21,6 +21,7 @@ import {
   CLAIM_DIRECT_WITH_TOKENS,
   CLAIM_TARGETED,
   CLAIM_TARGETED_BY_OPERATORS,
+  CLAIM_TARGETED_UNTAKEN,
   CLAIM_UNTAKEN,
   CLAIM_UNTAKEN_WITH_TOKENS,
   HOLDERS_OF_CORRELATION_IDS,
@@ -97,8 +98,8 @@ export class Claims {
     const openers = claims.filter((claim) => claim.tokenId !== undefined);
     const values = [this.process.id, earliestEpoch(claims), ...ASKED.encode(claims)];
     const { rows } = await (openers.length === 0
-      ? this.#insert(CLAIM_DIRECT, CLAIM_UNTAKEN, values)
-      : this.#insert(CLAIM_DIRECT_WITH_TOKENS, CLAIM_UNTAKEN_WITH_TOKENS, [
+      ? this.#claim<Key>(CLAIM_DIRECT, CLAIM_UNTAKEN, values)
+      : this.#claim<Key>(CLAIM_DIRECT_WITH_TOKENS, CLAIM_UNTAKEN_WITH_TOKENS, [
           ...values,
           ...OPENED.encode(this.#signed(openers)),
         ]));
@@ -108,20 +109,20 @@ export class Claims {
   }
 
   /** Uses the statement that fails on a taken correlation ID, unless repeats are to be expected. */
-  async #insert(
+  async #claim<Row>(
     quick: Statement,
     untaken: Statement,
     values: readonly unknown[],
-  ): Promise<{ readonly rows: readonly Key[] }> {
-    if (performance.now() < this.#readyForRepeatsUntilMs) return this.database.query<Key>(untaken, values);
+  ): Promise<{ readonly rows: readonly Row[] }> {
+    if (performance.now() < this.#readyForRepeatsUntilMs) return this.database.query<Row>(untaken, values);
     try {
-      return await this.database.query<Key>(quick, values);
+      return await this.database.query<Row>(quick, values);
     } catch (error) {
       // Nothing of the batch was stored.
       // guard(correlation ID: a batch that fails because one is taken is claimed again without it): !isUniqueViolation(error, 'correlation_id_once' ⇒ isUniqueViolation(error
       if (!isUniqueViolation(error, 'correlation_id_once')) throw error;
       this.#readyForRepeatsUntilMs = performance.now() + READY_FOR_REPEATS_MS;
-      return this.database.query<Key>(untaken, values);
+      return this.database.query<Row>(untaken, values);
     }
   }
 
@@ -151,7 +152,7 @@ export class Claims {
     const values = [this.process.id, earliestEpoch(claims), ...ASKED_OF_TARGETS.encode(claims)];
     const byOperators = claims.filter((claim) => claim.byOperator !== undefined);
     const { rows } = await (byOperators.length === 0
-      ? this.database.query<FromTarget>(CLAIM_TARGETED, values)
+      ? this.#claim<FromTarget>(CLAIM_TARGETED, CLAIM_TARGETED_UNTAKEN, values)
       : this.database.query<FromTarget>(CLAIM_TARGETED_BY_OPERATORS, [
           ...values,
           ...ASKED_BY_OPERATORS.encode(byOperators.flatMap((claim) => this.#signedByOperator(claim))),

@@ -6,13 +6,13 @@ import { DECIDE_DIRECT, DECIDE_TARGETED, DOUBTS, IN_DOUBT } from '../status.sql.
 export const RECORDED = `
     SELECT organisation_id AS "organisationId", audit, as_answered AS "asAnswered" FROM decided`;
 
-/** Commit B of payments with a payment method of their own. */
+/** Commit B of payments with a payment method of their own, and of refunds and completions that succeeded. */
 export const RECORD_DIRECT: Statement = {
   name: 'record-direct',
   text: `WITH ${DECIDE_DIRECT} ${RECORDED}`,
 };
 
-/** Commit B of operations on an earlier transaction. */
+/** Commit B of operations on an earlier transaction that change it: voids, and whatever failed. */
 export const RECORD_TARGETED: Statement = {
   name: 'record-targeted',
   text: `WITH ${DECIDE_TARGETED} ${RECORDED}`,

@@ -37,7 +37,6 @@ import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED, STORED_OUTCOME } from
 /** Commit B for batches with pending outcomes: these statements also enter direct debits. */
 interface IntakeStatements {
   readonly direct: Statement;
-  readonly targeted: Statement;
   /** For transactions that were in doubt. */
   readonly resolutions: Statement;
 }
@@ -72,10 +71,10 @@ export class Records {
       options,
     );
     // One lane: an operation on a shared target never waits for another batch of this process.
-    this.#targeted = new Batcher(
-      (recordings) => this.#record(anyPending(recordings) ? intake.targeted : RECORD_TARGETED, recordings),
-      { ...options, lanes: 1 },
-    );
+    this.#targeted = new Batcher((recordings) => this.#record(RECORD_TARGETED, recordings), {
+      ...options,
+      lanes: 1,
+    });
     this.#resolutions = new Batcher((resolutions) => this.#resolve(intake.resolutions, resolutions), {
       ...options,
       lanes: 1,
@@ -98,7 +97,7 @@ export class Records {
    */
   async record(intent: Undecided, outcome: Outcome): Promise<boolean> {
     const sealed = await this.#sealed(intent, outcome, 0);
-    return (isDirect(intent) ? this.#direct : this.#targeted).submit(sealed);
+    return (changesTarget(intent, outcome) ? this.#targeted : this.#direct).submit(sealed);
   }
 
   /** The same for a transaction of which only the row is known. False if there is none. */
@@ -172,8 +171,12 @@ function among(rows: readonly Recorded[], entries: readonly Recording[]): boolea
   return entries.map(({ intent }) => keys.has(`${intent.organisationId}/${intent.audit}`));
 }
 
-function isDirect({ targetAudit }: Undecided): boolean {
-  return targetAudit === undefined || targetAudit === null;
+/** A void that succeeded changes its target; an operation that failed gives back what it had reserved there. */
+function changesTarget({ targetAudit, transactionType }: Undecided, { status }: Outcome): boolean {
+  if (targetAudit === undefined || targetAudit === null) return false;
+  // guard(record: what did not happen gives back what it had reserved): || (status !== 'approved' && status !== 'pending') ⇒
+  // guard(record: a void that happened is told to its target): transactionType === 'void' || ⇒
+  return transactionType === 'void' || (status !== 'approved' && status !== 'pending');
 }
 
 function anyPending(recordings: readonly Recording[]): boolean {
@@ -228,7 +231,7 @@ export class Finisher {
     }
     // Named members stand before spreads, here and everywhere on a payment's path: V8 gives an object that starts with a spread
     // a new shape each time, which cost more than the rest of a purchase.
-    // guard(commit order: nothing is answered before commit B): this.#commitB(intent, outcome ⇒ Promise.race([this.#commitB(intent, outcome), sleep(150, 'as answered' as const)]
+    // guard(commit order: nothing is answered before commit B): this.#commitB(intent, outcome ⇒ Promise.race([this.#commitB(intent, outcome), sleep(50, 'as answered' as const)]
     const stored = await this.#commitB(intent, outcome);
     if (stored === 'as answered') {
       this.parts.figures.note(intent, outcome);

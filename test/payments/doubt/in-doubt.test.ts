@@ -208,6 +208,17 @@ describe('in doubt', () => {
     expect((await gateway.api.refund(audit, 100)).body.status.transaction_status_code).toBe('approved');
   });
 
+  // catches(record: only what did not happen gives back)
+  test('refund → found approved: its amount stays refunded', async () => {
+    const audit = (await gateway.api.purchase({ amount: 100 })).body.audit;
+    acquirer.nextAnswers(() => UNREADABLE);
+    acquirer.nextFindings(() => answered('00'));
+    const refund = auditOf(await gateway.api.refund(audit, 60));
+    expect((await gateway.api.decided(refund)).status.transaction_status_code).toBe('approved');
+    expect((await gateway.api.refund(audit, 41)).code).toBe('refund_exceeds_original');
+    expect((await gateway.api.refund(audit, 40)).body.status.transaction_status_code).toBe('approved');
+  });
+
   test('completion → found declined: the preauthorisation can be completed again', async () => {
     const audit = (await gateway.api.preauthorise({ amount: 100 })).body.audit;
     acquirer.nextAnswers(() => UNREADABLE);

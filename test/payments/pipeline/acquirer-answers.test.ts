@@ -63,6 +63,7 @@ describe.each(WITHOUT_EFFECT)('%s', (_, answer, status) => {
   });
 
   // catches(record: a refund that did not happen gives its amount back)
+  // catches(record: what did not happen gives back what it had reserved)
   test('refund → 201 with that status, and its amount is not counted', async () => {
     const audit = await purchased();
     await gateway.api.refund(audit, 40);

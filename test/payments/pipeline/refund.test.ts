@@ -81,7 +81,6 @@ test('refund by audit, one cent more than the whole → 422, and the whole is st
   expect((await gateway.api.refund(audit, 10_000)).status).toBe(201);
 });
 
-// catches(record: only what did not happen gives back)
 // catches(refund: no more than the original, without the constraint that stands behind it)
 // catches(refund: together no more than the original)
 test('refund by audit, one cent more than the rest → 422, and the rest is still accepted', async () => {

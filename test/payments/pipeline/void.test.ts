@@ -35,6 +35,7 @@ const VOIDABLE: [string, () => Promise<number>, amount: string][] = [
 
 describe.each(VOIDABLE)('void of a %s', (type, make, amount) => {
   // catches(record: a void that happened makes its target voided)
+  // catches(record: a void that happened is told to its target)
   test('approved → 201, approved under its own audit, and the target is voided', async () => {
     const audit = await make();
     const { status, headers, body } = await gateway.api.void(audit);
