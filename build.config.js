@@ -13,9 +13,9 @@ const TSC = 'node_modules/typescript/bin/tsc';
 const DIST = {
   stamp: 'dist/.built-from',
   // The last of each step.
-  made: ['client/dist/index.js', 'dist/program/files.json', 'dist/console/index.html'],
+  made: ['client/dist/index.js', 'dist/program/files.json', 'dist/console/index.html', 'dist/payers/page.css'],
   sources: [
-    ...['bin', 'client/src', 'console/src', 'reference', 'src'],
+    ...['bin', 'checkout', 'client/src', 'console/src', 'reference', 'src'],
     // The reference page shows parts of them.
     ...['README.md', 'docs'],
     ...['package.json', 'package-lock.json', 'client/package.json', 'console/package.json'],
@@ -27,6 +27,7 @@ const DIST = {
     node([TSC, '-p', 'tsconfig.build.json']);
     // Its report is long, and its errors do not stand in it.
     node(['node_modules/rolldown/bin/cli.mjs', '--config'], 'ignore');
+    cpSync('checkout/page.css', 'dist/payers/page.css');
     cpSync('src/reference/template', 'dist/reference/template', { recursive: true });
     node(['-e', "import('./dist/reference/compose.js').then((it) => it.writeDocuments())"]);
     node(['console/esbuild.config.js']);

@@ -51,4 +51,10 @@ export default [
     output: { file: 'dist/reference/script.js', format: 'iife', minify: true },
     platform: 'browser',
   },
+  // The scripts of payers' pages, and of the pages of shops that frame them.
+  ...['page', 'checkout-1'].map((name) => ({
+    input: `checkout/${name}.ts`,
+    output: { file: `dist/payers/${name}.js`, format: 'iife', minify: true },
+    platform: 'browser',
+  })),
 ];

@@ -23,6 +23,7 @@ CREATE TABLE organisation (
   -- The newest absence when it came from another cell, whose searches may have denied what was received here before that: a process
   -- takes nothing up that it received before it had heard of that number.
   arrived_absence bigint NOT NULL DEFAULT 0,
+  next_checkout bigint NOT NULL DEFAULT 1 CHECK (next_checkout BETWEEN 1 AND 2147483648),
   -- guard(schema: clients are sent elsewhere only when their organisation has moved): CONSTRAINT moved_somewhere CHECK ( ⏎ (moved_to IS NULL) = (moved_to_address IS NULL) AND (moved_to IS NULL OR residence IN ('closed', 'moved')) ⇒ CONSTRAINT moved_somewhere CHECK (true
   CONSTRAINT moved_somewhere CHECK (
     (moved_to IS NULL) = (moved_to_address IS NULL) AND (moved_to IS NULL OR residence IN ('closed', 'moved'))

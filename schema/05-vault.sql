@@ -140,3 +140,19 @@ CREATE TABLE former_token_id (
   CONSTRAINT imported_card_once UNIQUE (organisation_id, customer_id, recognition)
 );
 CREATE INDEX former_ids_of_token ON former_token_id (organisation_id, token_id);
+
+-- Cards for one payment, which payers have given on a page of the gateway: until they are used, and for some minutes at most. The CVV is
+-- sealed with the rest, and goes with it.
+CREATE TABLE one_time_card (
+  organisation_id integer NOT NULL,
+  merchant_id integer NOT NULL,
+  virtual_pan text COLLATE "C" NOT NULL,
+  expires_at timestamptz NOT NULL,
+  key_version integer NOT NULL,
+  sealed bytea NOT NULL,
+  -- The correlation ID of the payment that has taken it: another one does not get it.
+  taken_by text COLLATE "C",
+  PRIMARY KEY (organisation_id, virtual_pan),
+  FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id)
+);
+CREATE INDEX one_time_card_to_forget ON one_time_card (expires_at);

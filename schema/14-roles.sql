@@ -56,7 +56,19 @@ BEGIN
   -- Who serves counts, and does not say where clients are to call.
   -- guard(roles: who serves sends no client elsewhere): REVOKE INSERT, UPDATE, DELETE ON organisation ⇒ REVOKE INSERT, DELETE ON organisation
   REVOKE INSERT, UPDATE, DELETE ON organisation FROM tollgate_application;
-  GRANT UPDATE (next_audit, next_customer_id, next_token_id, lost_first_audit, lost_last_audit) ON organisation TO tollgate_application;
+  GRANT UPDATE (next_audit, next_customer_id, next_token_id, next_checkout, lost_first_audit, lost_last_audit) ON organisation
+    TO tollgate_application;
+  -- What a checkout asks for never changes, and no attempt to pay it goes away. Operators make and cancel them; they do not pay.
+  -- guard(roles: nobody removes a checkout): REVOKE UPDATE, DELETE ON checkout, ⇒ REVOKE UPDATE ON checkout,
+  REVOKE UPDATE, DELETE ON checkout, checkout_attempt FROM tollgate_application, tollgate_operator;
+  GRANT UPDATE (status, attempts, attempt_until, result_audit, result_virtual_pan) ON checkout TO tollgate_application;
+  GRANT UPDATE (status) ON checkout TO tollgate_operator;
+  GRANT UPDATE (outcome, audit) ON checkout_attempt TO tollgate_application;
+  REVOKE INSERT ON checkout_attempt FROM tollgate_operator;
+  -- What is sealed there is for those who serve. A key under which something is sealed is not destroyed.
+  -- guard(roles: operators do not get at cards for one payment): REVOKE ALL ON one_time_card FROM tollgate_operator; ⇒
+  REVOKE ALL ON one_time_card FROM tollgate_operator;
+  GRANT SELECT (organisation_id, merchant_id, key_version) ON one_time_card TO tollgate_operator;
   -- Nobody of them moves the transactions to other servers, and the clock is the operators'.
   -- guard(roles: nobody says that transactions are elsewhere): REVOKE INSERT, UPDATE, DELETE ON gateway ⇒ REVOKE INSERT, DELETE ON gateway
   REVOKE INSERT, UPDATE, DELETE ON gateway FROM tollgate_application, tollgate_operator;

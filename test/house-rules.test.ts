@@ -22,6 +22,7 @@ const FOLDERS = [
   'directdebit',
   'settlement',
   'webhooks',
+  'checkout',
   'figures',
   'installation',
   'demo',

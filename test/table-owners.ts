@@ -28,6 +28,9 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   card_review: 'payments',
   card_held: 'payments',
   card_of_deleted_customer: 'payments',
+  checkout: 'checkout',
+  checkout_attempt: 'checkout',
+  one_time_card: 'vault',
   settlement_entry: 'payments',
   settlement_difference: 'settlement',
   figures_by_minute: 'figures',
@@ -61,6 +64,6 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   direct_entry: 'directdebit',
   plugin_setting: 'organisations',
   // Rows in which several folders have columns of their own: counters, and what an installation has only one of.
-  organisation: ['organisations', 'vault', 'payments'],
+  organisation: ['organisations', 'vault', 'payments', 'checkout'],
   gateway: ['vault', 'clock', 'payments', 'installation'],
 };

@@ -129,6 +129,7 @@ export function start(
         ...environmentWithoutSettings(),
         NODE_ENV: 'production',
         TOLLGATE_CONSOLE_PORT: '0',
+        TOLLGATE_CHECKOUT_PORT: '0',
         // Tests of the demo's history turn it on themselves.
         TOLLGATE_DEMO_DAYS: '0',
         ...environment,

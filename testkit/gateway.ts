@@ -65,6 +65,8 @@ export interface TestGateway extends Cast {
   readonly baseUrl: string;
   /** Where `/metrics` is. */
   readonly operatorsUrl: string;
+  /** Where payers' pages are, if there are some. */
+  readonly checkoutUrl: string | undefined;
   readonly databaseUrl: string;
   readonly ledgerPath: string;
   /** The certificate that it shows, where it speaks TLS. */
@@ -141,6 +143,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
       RESOLVER_FIRST_PAUSE_MS: '50',
       // Most tests with wrong credentials are not about how soon they are answered.
       FAILED_LOG_INS_PER_SECOND: '0',
+      // Few tests are about payers' pages.
+      CHECKOUT_PORT: 'off',
       ...(shareWith && { SIMULATOR_LEDGER: shareWith.ledgerPath }),
       ...options.settings,
       DATA_DIR: dataDir,
@@ -201,6 +205,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     dataDir,
     baseUrl: gateway.baseUrl,
     operatorsUrl: operators?.url ?? '',
+    checkoutUrl: gateway.checkoutUrl,
     databaseUrl: database.url,
     ledgerPath: settings.simulatorLedger,
     trusted: tls?.trusted,

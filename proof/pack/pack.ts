@@ -91,6 +91,7 @@ class EmptyFolder {
         npm_config_cache: join(this.home, 'cache'),
         TOLLGATE_PORT: '0',
         TOLLGATE_CONSOLE_PORT: '0',
+        TOLLGATE_CHECKOUT_PORT: '0',
         TOLLGATE_DEMO_DAYS: '0',
       },
     };

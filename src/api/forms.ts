@@ -2,7 +2,13 @@
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import { EXPIRY_PATTERN } from '../values/card.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
-import { CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import {
+  CORRELATION_ID_PATTERN,
+  KVP_KEY_PATTERN,
+  RESTRICTED_PATTERN,
+  WEB_ADDRESS_PATTERN,
+  WEB_ORIGIN_PATTERN,
+} from '../values/text.js';
 import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN } from '../values/time.js';
 import { CURSOR_PATTERN } from './pages.js';
 
@@ -16,6 +22,8 @@ const PATTERNS: Readonly<Record<string, string>> = {
   [ACCOUNT_NUMBER_PATTERN]: '2 to 9 digits, not all of them zero',
   [ACCOUNT_NAME_PATTERN]:
     'letters, digits, spaces and the punctuation that banks take: none of `"`, `\'`, `\\`, `<`, `>`, `{`, `|`, `}`, `~`, nor backticks',
+  [WEB_ADDRESS_PATTERN]: 'an address of the web, such as `https://shop.example/paid`',
+  [WEB_ORIGIN_PATTERN]: 'an origin of the web without a path, such as `https://shop.example`',
   [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
   [DAY_PATTERN]: 'a date, such as `2026-11-15`',
   [INSTANT_OR_DAY_PATTERN]:

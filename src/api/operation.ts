@@ -23,7 +23,7 @@ export interface Reply {
   readonly outcome?: string;
 }
 
-export type Tag = 'Transactions' | 'Settlements' | 'Customers' | 'Tokens' | 'Events';
+export type Tag = 'Transactions' | 'Checkouts' | 'Settlements' | 'Customers' | 'Tokens' | 'Events';
 
 interface Success {
   readonly status: number;

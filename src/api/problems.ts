@@ -24,6 +24,7 @@ export const PROBLEMS = {
   transaction_not_found: { status: 404, message: 'There is no such transaction.' },
   customer_not_found: { status: 404, message: 'There is no such customer.' },
   token_not_found: { status: 404, message: 'There is no such token.' },
+  checkout_not_found: { status: 404, message: 'There is no such checkout.' },
   method_not_allowed: {
     status: 405,
     message: 'This address does not take this method; see the Allow header.',
@@ -60,6 +61,10 @@ export const PROBLEMS = {
     message: 'The amount is more than the preauthorised amount.',
   },
   refund_exceeds_original: { status: 422, message: 'The amount is more than what is left to refund.' },
+  checkout_not_open: {
+    status: 422,
+    message: 'This checkout is not open: it has ended, or an attempt to pay it is under way.',
+  },
   no_acquirer: { status: 422, message: 'This merchant has no acquirer for this payment method.' },
   too_many_requests: { status: 429, message: 'This user sends too many requests; see Retry-After.' },
   headers_too_large: { status: 431, message: 'The headers are too large.' },
@@ -96,15 +101,21 @@ export interface Problem {
   readonly message: string;
 }
 
+interface RefusalLinks {
+  /** The transaction that the client must know about. */
+  readonly audit?: Audit | undefined;
+  readonly checkout?: string;
+  /** Where the client is to call instead, if that is known. */
+  readonly base?: string | undefined;
+}
+
 /** A refused request, with all of its problems. Never contains a value that was sent. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
   constructor(
     readonly problems: readonly [Problem, ...Problem[]],
-    /** The transaction that the answer must link to, if any. */
-    readonly audit?: Audit,
-    /** Where the client is to call instead, if that is known. */
-    readonly base?: string,
+    /** What the answer links to. */
+    readonly links: RefusalLinks = {},
   ) {
     super(problems.map(({ code }) => code).join(', '));
   }
@@ -139,7 +150,7 @@ export function refused(code: ProblemCode, location: Location = []): RefusedRequ
 
 /** For a client of an organisation that is served elsewhere. */
 export function servedAt(base: string | undefined, location: Location = []): RefusedRequest {
-  return new RefusedRequest([problem('organisation_moved', location)], undefined, base);
+  return new RefusedRequest([problem('organisation_moved', location)], { base });
 }
 
 // The location of each subject of a domain fault.

@@ -18,7 +18,7 @@ interface RefusalResponse {
       error_message: string;
       location: readonly string[];
     }[];
-    readonly _links?: { transaction: { href: string } } | { base: { href: string } };
+    readonly _links?: { readonly [Name in 'transaction' | 'checkout' | 'base']?: { href: string } };
   };
 }
 
@@ -84,7 +84,7 @@ export function refusalOf(error: unknown, creates: boolean): RefusedRequest | un
   if (error instanceof Fault) {
     const [first, ...rest] = error.reasons;
     const problems = rest.map((reason) => problemOf(reason, creates));
-    return new RefusedRequest([problemOf(first, creates), ...problems], error.audit);
+    return new RefusedRequest([problemOf(first, creates), ...problems], { audit: error.audit });
   }
   // Nothing was processed: errors after the acquirer may have been asked are caught earlier.
   if (error instanceof DatabaseUnavailable || error instanceof KeyUnavailable)
@@ -103,7 +103,8 @@ export function refusalForMethod(method: string, refusal: RefusedRequest): Refus
   return reads && refusal.code === 'not_processed' ? refused('unavailable') : refusal;
 }
 
-export function refusalResponse({ status, code, problems, audit, base }: RefusedRequest): RefusalResponse {
+export function refusalResponse({ status, code, problems, links }: RefusedRequest): RefusalResponse {
+  const { audit, checkout, base } = links;
   const inDoubt = code === 'acquirer_timeout' || code === 'acquirer_answer_unreadable';
   return {
     status,
@@ -118,6 +119,7 @@ export function refusalResponse({ status, code, problems, audit, base }: Refused
         location,
       })),
       ...(audit !== undefined && { _links: { transaction: { href: transactionPath(audit) } } }),
+      ...(checkout !== undefined && { _links: { checkout: { href: checkout } } }),
       ...(base !== undefined && { _links: { base: { href: base } } }),
     },
   };

@@ -7,7 +7,13 @@ import {
   ACCOUNT_NUMBER_PATTERN,
   BSB_PATTERN,
 } from '../values/bank-account.js';
-import { CORRELATION_ID_MAX_LENGTH, CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import {
+  CORRELATION_ID_MAX_LENGTH,
+  CORRELATION_ID_PATTERN,
+  RESTRICTED_PATTERN,
+  WEB_ADDRESS_PATTERN,
+  WEB_ORIGIN_PATTERN,
+} from '../values/text.js';
 import { MAX_INTEGER } from './limits.js';
 import { OPEN, openEnum } from './openapi/openapi-components.js';
 import { Type } from './typebox.js';
@@ -68,6 +74,17 @@ export const AccountName = Type.String({
   examples: ['A Customer'],
 });
 
+/** An address that a payer is sent to. */
+export const WebAddress = (description: string) =>
+  Type.String({ maxLength: 2_048, pattern: WEB_ADDRESS_PATTERN, format: 'web-address', description });
+
+export const WebOrigin = Type.String({
+  maxLength: 300,
+  pattern: WEB_ORIGIN_PATTERN,
+  format: 'web-origin',
+  examples: ['https://shop.example'],
+});
+
 export const Link = Type.Object(
   { href: Type.String({ description: 'An absolute path.' }) },
   { title: 'Link', ...OPEN },
@@ -90,7 +107,7 @@ export const Errors = Type.Object(
     ),
     _links: Type.Optional(
       Type.Object(
-        { transaction: Type.Optional(Link), base: Type.Optional(Link) },
+        { transaction: Type.Optional(Link), checkout: Type.Optional(Link), base: Type.Optional(Link) },
         { title: 'ErrorLinks', ...OPEN },
       ),
     ),

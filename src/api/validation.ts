@@ -12,9 +12,13 @@ import { CURRENCY_PATTERN, isCurrency } from '../values/money.js';
 import {
   bareKvpKey,
   CORRELATION_ID_PATTERN,
+  isWebAddress,
+  isWebOrigin,
   KVP_KEY_MAX_LENGTH,
   KVP_VALUE_MAX_LENGTH,
   RESTRICTED_PATTERN,
+  WEB_ADDRESS_PATTERN,
+  WEB_ORIGIN_PATTERN,
 } from '../values/text.js';
 import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN, isDay, periodStart } from '../values/time.js';
 import { formInWords } from './forms.js';
@@ -34,6 +38,11 @@ const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string
     code: 'field_format',
     holds: where(INSTANT_OR_DAY_PATTERN, (text) => periodStart(text) !== undefined),
   },
+  'web-address': {
+    code: 'field_format',
+    holds: where(WEB_ADDRESS_PATTERN, (text) => isWebAddress(text) && !containsCardNumber(text)),
+  },
+  'web-origin': { code: 'field_format', holds: where(WEB_ORIGIN_PATTERN, isWebOrigin) },
   'no-card-number': {
     code: 'card_number_misplaced',
     holds: (text) => text.length > KVP_VALUE_MAX_LENGTH || !containsCardNumber(text),

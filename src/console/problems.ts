@@ -87,9 +87,10 @@ export function errorAnswer(error: unknown, method: string): ErrorAnswer | undef
   if (error instanceof Refusal) return answer(statusOf(error.code), error.code, asSentence(error.message));
   const refused = refusalOf(error, true);
   if (refused !== undefined) {
-    const { problems, status, audit } = refusalForMethod(method, refused);
+    const { problems, status, links } = refusalForMethod(method, refused);
     const { code, message, location } = problems[0];
     const said = answer(status, code, message, location);
+    const { audit } = links;
     return audit === undefined ? said : { status, body: { ...said.body, audit } };
   }
   if (isValueRefused(error)) return answer(422, 'field_format', PROBLEMS.field_format.message);

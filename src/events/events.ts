@@ -15,9 +15,12 @@ export const EVENT_TYPES = [
   'token.created',
   'token.updated',
   'token.deleted',
+  'checkout.complete',
+  'checkout.expired',
+  'checkout.cancelled',
 ] as const;
 
-export const SUBJECT_KINDS = ['transaction', 'customer', 'token'] as const;
+export const SUBJECT_KINDS = ['transaction', 'customer', 'token', 'checkout'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
 /** The prefixes of event types. */
@@ -25,6 +28,7 @@ const GROUPS: Readonly<Record<SubjectKind, readonly string[]>> = {
   transaction: ['transaction', 'directdebit'],
   customer: ['customer'],
   token: ['token'],
+  checkout: ['checkout'],
 };
 
 const KIND_OF_GROUP = new Map(
@@ -58,7 +62,7 @@ export function eventId({ merchantId, type, subject, version }: IdentifiedBy): s
   return `evt_${merchantId}_${subjectKind(type)}_${subject}_${version}`;
 }
 
-const EVENT_ID = /^evt_(\d{1,10})_(transaction|customer|token)_(\d{1,10})_(\d{1,10})$/;
+const EVENT_ID = /^evt_(\d{1,10})_(transaction|customer|token|checkout)_(\d{1,10})_(\d{1,10})$/;
 
 /** Undefined if the text is not an event ID. `groups`: the possible type prefixes. */
 export function parseEventId(id: string):

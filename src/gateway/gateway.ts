@@ -5,6 +5,8 @@ import { RESPONSE_MESSAGES } from '../acquirers/iso8583/dialects/response-messag
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { BASE_PATH } from '../api/operations/hal.js';
+import type { Checkouts } from '../checkout/checkouts.js';
+import type { Payers } from '../checkout/payers.js';
 import { FailedAnswers, NO_SPANS, RequestFigures, RequestLog, type Spans } from '../http/answers.js';
 import { ClientAddresses, FailedLogIns, RateLimit } from '../http/authentication.js';
 import { LogInJournal } from '../http/log-in-journal.js';
@@ -23,6 +25,7 @@ import { SettlementReports } from '../settlement/report.js';
 import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/time.js';
 import { openCallers, openCredentialKey, openJournal, watchSeals } from './callers.js';
+import { listenToPayers, openCheckouts } from './checkout.js';
 import { ClosingStack } from './closing-stack.js';
 import { DATABASE_AWAY } from './database/connection.js';
 import { Databases } from './database/databases.js';
@@ -51,6 +54,8 @@ export interface OneGateway extends Gateway {
 export interface Gateway {
   /** For example `http://127.0.0.1:8080/v1`, with TLS `https://…`. */
   readonly baseUrl: string;
+  /** Where payers find their pages, without a trailing slash; undefined where there are none. */
+  readonly checkoutUrl: string | undefined;
   /** New connections get this certificate. Existing connections continue. */
   useCertificate(certificate: Certificate): void;
   /** The certificate that clients get; undefined without TLS. */
@@ -189,17 +194,44 @@ export function startGateway({
       brokenSeals: () => ({ users: brokenUsers, rows: seals.count, journal: seals.forgedEntries }),
       logLinesDropped,
     };
+    const requestLog = new RequestLog(log);
+    const checkouts = openCheckouts({ ...parts, pipeline }, stack);
+    const ofPayers = { ...parts, ...checkouts, pipeline, certificate, requestLog, backlog: BACKLOG };
+    const payersListener = await listenToPayers({ ...ofPayers, requests: counting.requests }, stack);
+    const checkoutUrl = settings.checkoutUrl ?? payersListener?.url;
     const server = await openServer(
-      { ...parts, ...counting, disk, certificate, callers, pipeline, events },
+      {
+        ...parts,
+        ...counting,
+        ...checkouts,
+        disk,
+        certificate,
+        callers,
+        pipeline,
+        events,
+        requestLog,
+        checkoutUrl,
+      },
       stack,
     );
-    const gathered = { ...parts, ...counting, disk, pipeline, feed: events.watcher, webhooks, server };
+    const gathered = {
+      ...parts,
+      ...counting,
+      disk,
+      pipeline,
+      feed: events.watcher,
+      webhooks,
+      server,
+      payersListener,
+    };
     let used = certificate;
     return {
       baseUrl: server.baseUrl,
+      checkoutUrl,
       certificate: () => used,
       useCertificate(renewed) {
         server.useCertificate(renewed.pair);
+        payersListener?.useCertificate(renewed.pair);
         used = renewed;
       },
       ownFigures: (wish) => gatherFigures(gathered, wish),
@@ -233,6 +265,10 @@ interface ServerParts {
   readonly failedLogIns: FailedLogIns;
   readonly spans: Spans | undefined;
   readonly callers: Callers;
+  readonly checkouts: Checkouts;
+  readonly payers: Payers;
+  readonly checkoutUrl: string | undefined;
+  readonly requestLog: RequestLog;
 }
 
 interface OpenServer extends Pick<HttpServer, 'useCertificate' | 'figures'> {
@@ -267,7 +303,10 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     failedLogIns: parts.failedLogIns,
     requests: parts.requests,
     spans: parts.spans ?? NO_SPANS,
-    requestLog: new RequestLog(log),
+    requestLog: parts.requestLog,
+    checkouts: parts.checkouts,
+    payers: parts.payers,
+    checkoutUrl: parts.checkoutUrl,
     failedAnswers: new FailedAnswers(log),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,

@@ -109,6 +109,7 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     leases,
     process: registry,
     tokens: vault.tokens,
+    oneTimeCards: vault.oneTimeCards,
     keys: vault.keys,
     claims,
     finisher,

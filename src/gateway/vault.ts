@@ -6,6 +6,7 @@ import { Customers } from '../vault/customers.js';
 import { BrokenSeals } from '../vault/keys/broken-seals.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { DataKeys } from '../vault/keys/keys.js';
+import { OneTimeCards } from '../vault/one-time-cards.js';
 import { Tokens } from '../vault/tokens.js';
 import { type Databases, VAULT_SESSIONS } from './database/databases.js';
 import { openKeyProvider } from './settings/key-encryption.js';
@@ -22,6 +23,7 @@ export interface Vault {
   readonly provider: KeyProvider;
   readonly keys: DataKeys;
   readonly tokens: Tokens;
+  readonly oneTimeCards: OneTimeCards;
   readonly customers: Customers;
   readonly brokenSeals: BrokenSeals;
 }
@@ -42,6 +44,7 @@ export async function openVault(settings: Settings, databases: Databases, log: L
     provider,
     keys,
     tokens: new Tokens({ leases, vault, additions, lookUps }, keys),
+    oneTimeCards: new OneTimeCards(databases.vault, keys),
     customers: new Customers({ leases, vault, searches }, destroyCardsOfCustomer),
     brokenSeals,
   };

@@ -20,7 +20,8 @@ export interface WorkerCertificate {
 }
 
 /** A worker's messages: that it is ready, then where it listens or why it does not; later its metrics. */
-export type WorkerMessage = 'ready' | { readonly baseUrl: string } | WorkerFailure | FiguresAnswer;
+export type WorkerMessage = 'ready' | WorkerAddresses | WorkerFailure | FiguresAnswer;
+export type WorkerAddresses = Pick<OneGateway, 'baseUrl' | 'checkoutUrl'>;
 interface WorkerFailure extends Pick<NodeJS.ErrnoException, 'code' | 'syscall'> {
   readonly error: string;
   /** The only reason is that the database is lost now. */
@@ -55,7 +56,8 @@ export async function runWorker({ log, linesDropped }: Log, stopSignal: Promise<
     await send({ error: inWords(error), away, ...(code && { code }), ...(syscall && { syscall }) });
     process.exit(1);
   }
-  await send({ baseUrl: gateway.baseUrl });
+  const { baseUrl, checkoutUrl } = gateway;
+  await send({ baseUrl, checkoutUrl });
   const alone = new Promise((resolve) => process.once('disconnect', resolve));
   await Promise.race([stopSignal, alone]);
   await closeInTime(gateway, settings);

@@ -6,7 +6,7 @@ import { DatabaseAway } from './database/connection.js';
 import type { Gateway, GatewayStart } from './gateway.js';
 import { WorkerFigures } from './observability/worker-figures.js';
 import { SettingsError } from './settings/settings.js';
-import type { WorkerCertificate, WorkerMessage, WorkerStart } from './worker.js';
+import type { WorkerAddresses, WorkerCertificate, WorkerMessage, WorkerStart } from './worker.js';
 
 /** A worker that ends by itself is replaced, but not in a tight loop. */
 const REPLACED_AFTER_MS = 1_000;
@@ -51,9 +51,9 @@ export async function startWorkers({
     await Promise.all(workers.map(endWorker));
   };
   try {
-    const baseUrls = await Promise.all(Array.from({ length: settings.workers }, fork));
+    const [first] = await Promise.all(Array.from({ length: settings.workers }, fork));
     return {
-      baseUrl: baseUrls[0] as string,
+      ...(first as WorkerAddresses),
       certificate: () => used,
       useCertificate(renewed) {
         used = renewed;
@@ -73,7 +73,10 @@ export async function startWorkers({
   }
 }
 
-function startWorker(figures: WorkerFigures, start: (worker: Worker) => WorkerStart): Promise<string> {
+function startWorker(
+  figures: WorkerFigures,
+  start: (worker: Worker) => WorkerStart,
+): Promise<WorkerAddresses> {
   const worker = cluster.fork();
   return new Promise((resolve, reject) => {
     worker.once('exit', (code) => reject(new Error(`a worker ended with ${code} before it listened`)));
@@ -81,7 +84,7 @@ function startWorker(figures: WorkerFigures, start: (worker: Worker) => WorkerSt
       // A message sent before the worker listens is lost.
       if (message === 'ready') worker.send(start(worker));
       else if ('figures' in message) figures.answered(message);
-      else if ('baseUrl' in message) resolve(message.baseUrl);
+      else if ('baseUrl' in message) resolve(message);
       else reject(Object.assign(new (message.away ? DatabaseAway : SettingsError)(message.error), message));
     });
   });

@@ -56,7 +56,8 @@ export function refuse(services: AnswerServices, exchange: Exchange, error: unkn
   exchange.set('content-type', JSON_TYPE);
   // An unread body may contain a card number. It is read to its end, as Node would do.
   request.on('data', overwrite);
-  const { audit, code: outcome } = refusal;
+  const { links, code: outcome } = refusal;
+  const { audit } = links;
   failedAnswers.note(exchange, status, outcome, audit);
   send(services, exchange, { status, ...(audit !== undefined && { audit }), outcome }, JSON.stringify(body));
 }

@@ -32,7 +32,7 @@ interface Connection {
 
 export interface ConnectionLimits {
   /** For the log. */
-  readonly listener: 'api' | 'operators';
+  readonly listener: 'api' | 'operators' | 'checkout';
   readonly most: number;
   /** Of one address, or one IPv6 /64. Proxies are exempt: their clients are many. */
   readonly mostOfNetwork?: { readonly count: number; readonly proxies: Networks | undefined };

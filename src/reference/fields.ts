@@ -1,7 +1,8 @@
 // Describes the requirements of a JSON schema in words and tables.
 
 import { patternInWords, rangeInWords } from '../api/forms.js';
-import { Html, html, joined, type Part, prose, table } from './html.js';
+import { Html, html, joined, type Part } from '../values/html.js';
+import { prose, table } from './html.js';
 
 type Limit = `${'min' | 'max'}${'Length' | 'Items' | 'Properties' | 'imum'}`;
 

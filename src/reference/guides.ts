@@ -1,6 +1,6 @@
 // The guides of the reference page: sections of docs/, so that both say the same.
 import { readFileSync } from 'node:fs';
-import { type Html, html } from './html.js';
+import { type Html, html } from '../values/html.js';
 import { inline, type LinkTarget, markdown } from './markdown.js';
 
 interface Guide {

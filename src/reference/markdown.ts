@@ -1,6 +1,7 @@
 // Renders pages of docs/ as HTML, so that the reference says the same. HTML inside them is shown as text.
 import { Marked } from 'marked';
-import { codeBlock, Html, html, type Part, table } from './html.js';
+import { Html, html, type Part } from '../values/html.js';
+import { codeBlock, table } from './html.js';
 
 /** Where a link of a page leads from here; undefined if the target is not shown. */
 export type LinkTarget = (target: string) => string | undefined;

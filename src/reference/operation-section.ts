@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { OpenApiDocument, OpenApiParameter, OpenApiResponse } from '../api/openapi/openapi.js';
 import { PROBLEMS } from '../api/problems.js';
+import { type Html, html, joined, type Part } from '../values/html.js';
 import type { Entry } from './entries.js';
 import {
   bodyTable,
@@ -13,7 +14,7 @@ import {
   sharedObject,
   typeOf,
 } from './fields.js';
-import { codeBlock, filled, type Html, html, joined, type Part, prose, table } from './html.js';
+import { codeBlock, filled, prose, table } from './html.js';
 import type { PageSchemas } from './objects.js';
 import { requestSamples } from './samples.js';
 import { tryForm } from './try-form.js';

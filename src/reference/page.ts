@@ -1,10 +1,11 @@
 // The reference page at /docs: one document that is complete without scripts, and loads nothing from other hosts.
 import type { OpenApiDocument } from '../api/openapi/openapi.js';
 import { PROBLEMS } from '../api/problems.js';
+import { type Html, html, type Part } from '../values/html.js';
 import { type Entry, entriesOf } from './entries.js';
 import { fieldsOf, fieldTable, type Objects } from './fields.js';
 import { errorAdvice, GUIDES, guideSection } from './guides.js';
-import { filled, type Html, html, type Part, prose, table } from './html.js';
+import { filled, prose, table } from './html.js';
 import { PageSchemas } from './objects.js';
 import { badge, heading, operationSection, statusBadge } from './operation-section.js';
 import { readTemplates } from './templates.js';

@@ -1,7 +1,9 @@
 // Sample requests as a reader would send them: with curl and with the clients.
+
+import { type Html, html } from '../values/html.js';
 import { literal, PYTHON, TYPESCRIPT } from './client-samples.js';
 import type { Entry } from './entries.js';
-import { codeBlock, type Html, html } from './html.js';
+import { codeBlock } from './html.js';
 
 interface Sample {
   readonly language: string;

@@ -1,6 +1,6 @@
 // The files of the reference page: templates, texts and style sheet.
 import { readFileSync } from 'node:fs';
-import { Html } from './html.js';
+import { Html } from '../values/html.js';
 
 const FOLDER = new URL('../reference/template/', import.meta.url);
 

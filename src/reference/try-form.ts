@@ -1,8 +1,8 @@
 // The form to try an operation. Hidden until the page's script has loaded, which sends requests to test merchants only.
 import type { OpenApiParameter } from '../api/openapi/openapi.js';
+import { type Html, html, type Part } from '../values/html.js';
 import type { Entry } from './entries.js';
 import type { Schema } from './fields.js';
-import { type Html, html, type Part } from './html.js';
 
 export function tryForm({ method, path, operation }: Entry): Html {
   const { operationId, summary, parameters, requestBody } = operation;

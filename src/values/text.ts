@@ -21,6 +21,22 @@ const PREFIX = KVP_REQUEST_PREFIX.replaceAll('.', '\\.');
 /** With or without the prefix. The prefix alone is an empty key, although its characters are allowed in keys. */
 export const KVP_KEY_PATTERN = `^(?!(${PREFIX})+$)(${PREFIX})?[a-zA-Z0-9_.]{1,${KVP_KEY_MAX_LENGTH}}$`;
 
+/** Characters that an address may have unescaped, so that it breaks no header and no page. */
+export const WEB_ADDRESS_PATTERN = "^https?://[A-Za-z0-9\\-._~:/?#\\[\\]@!$&'()*+,;=%]+$";
+export const WEB_ORIGIN_PATTERN = '^https?://[a-z0-9.\\-\\[\\]:]+$';
+
+/** A page's address, without a user name. */
+export function isWebAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password, hostname } = new URL(text);
+  return username === '' && password === '' && hostname !== '';
+}
+
+/** As browsers name it: without a path, and without the usual port. */
+export function isWebOrigin(text: string): boolean {
+  return isWebAddress(text) && new URL(text).origin === text;
+}
+
 const restricted = new RegExp(RESTRICTED_PATTERN);
 const correlationId = new RegExp(CORRELATION_ID_PATTERN);
 

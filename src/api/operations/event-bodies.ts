@@ -6,7 +6,8 @@ import type { TransactionStatus } from '../../payments/transaction.js';
 import type { Queryable } from '../../postgres/database.js';
 import type { Audit, CustomerId } from '../../values/ids.js';
 import { sydneyTimestamp } from '../../values/time.js';
-import { eventTransaction } from './hal.js';
+import { checkoutPath } from './checkouts.js';
+import { eventTransaction, transactionPath } from './hal.js';
 import { customerPath, tokenPath } from './vault-access.js';
 
 /** The data stored with a vault event: `TOLD_CUSTOMER` and `TOLD_TOKEN` of the vault's statements. */
@@ -20,6 +21,12 @@ interface TokenData {
   readonly virtualPan: string;
   readonly preferredName: string;
   readonly active: boolean;
+}
+
+interface CheckoutData {
+  readonly checkout: string;
+  /** Null where nothing was paid. */
+  readonly audit: Audit | null;
 }
 
 /** One statement for all transactions among the events; the rest need none. */
@@ -62,6 +69,12 @@ function dataOf(event: FeedEvent, then: TransactionThen | undefined): object {
     const self = customerPath(id);
     const _links = { self: { href: self + within }, tokens: { href: `${self}/tokens${within}` } };
     return { id, name, reference, _links };
+  }
+  if (subjectKind(event.type) === 'checkout') {
+    const { checkout, audit } = JSON.parse(data) as CheckoutData;
+    const self = { href: checkoutPath(checkout) };
+    if (audit === null) return { checkout_id: checkout, _links: { self } };
+    return { checkout_id: checkout, audit, _links: { self, transaction: { href: transactionPath(audit) } } };
   }
   const { customerId, virtualPan, preferredName, active } = JSON.parse(data) as TokenData;
   return {

@@ -55,7 +55,7 @@ const EventTransaction = Type.Object(TOLD, { title: 'EventTransaction', ...OPEN 
 
 const EventData = Type.Object(
   {
-    audit: Type.Optional(Id('Of a transaction.')),
+    audit: Type.Optional(Id('Of a transaction, or of the one that has paid a checkout.')),
     gateway_timestamp: Type.Optional(GatewayTimestamp),
     merchant: Type.Optional(TransactionMerchant),
     kvps: Type.Optional(Kvps),
@@ -67,12 +67,14 @@ const EventData = Type.Object(
     virtual_pan: Type.Optional(Type.String({ description: 'Of a token.' })),
     preferred_name: Type.Optional(Type.String({ description: 'Of a token.' })),
     active: Type.Optional(Type.Boolean({ description: 'Of a token.' })),
+    checkout_id: Type.Optional(Type.String({ description: 'Of a checkout.' })),
     _links: Type.Object(
       {
         self: Link,
         target: Type.Optional(Link),
         tokens: Type.Optional(Link),
         customer: Type.Optional(Link),
+        transaction: Type.Optional(Link),
       },
       { title: 'EventDataLinks', ...OPEN },
     ),
@@ -81,7 +83,7 @@ const EventData = Type.Object(
     title: 'EventData',
     ...OPEN,
     description:
-      'What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token.',
+      'What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it.',
   },
 );
 
@@ -93,7 +95,7 @@ const EventObject = Type.Object(
     merchant: Type.Object({ id: Id('The merchant.') }, { title: 'EventMerchant', ...OPEN }),
     version: Type.Integer({
       minimum: 1,
-      description: 'Counts the events of one transaction, customer or token from 1.',
+      description: 'Counts the events of one transaction, customer, token or checkout from 1.',
     }),
     data: EventData,
   },
@@ -119,6 +121,7 @@ const PERMISSION_OF_SUBJECT: Readonly<Record<SubjectKind, Permission>> = {
   // guard(events: whoever waits is not told of what it may not see): vault', ⏎ token: 'vault ⇒ read', ⏎ token: 'read
   customer: 'vault',
   token: 'vault',
+  checkout: 'read',
 };
 
 /** The subjects whose events a caller with these permissions may see. */

@@ -1,5 +1,6 @@
 // Every operation of the API.
 import type { Operation } from '../operation.js';
+import { CHECKOUT_OPERATIONS, type CheckoutServices } from './checkouts.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
 import { EVENT_OPERATIONS, type EventServices } from './events.js';
 import { HISTORY_OPERATIONS, type HistoryServices } from './history.js';
@@ -12,10 +13,12 @@ export type OperationServices = TransactionServices &
   HistoryServices &
   SettlementServices &
   VaultServices &
+  CheckoutServices &
   EventServices;
 
 export const OPERATIONS: readonly Operation<OperationServices>[] = [
   ...TRANSACTION_OPERATIONS,
+  ...CHECKOUT_OPERATIONS,
   ...HISTORY_OPERATIONS,
   ...SETTLEMENT_OPERATIONS,
   ...CUSTOMER_OPERATIONS,

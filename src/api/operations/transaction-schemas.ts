@@ -21,7 +21,10 @@ import {
 } from '../schemas.js';
 import { type Static, type TProperties, Type } from '../typebox.js';
 
-const Merchant = Type.Object({ id: Id('The merchant that the transaction is for.') }, { title: 'Merchant' });
+export const Merchant = Type.Object(
+  { id: Id('The merchant that the transaction is for.') },
+  { title: 'Merchant' },
+);
 
 const RequestKvps = Type.Unsafe<Record<string, string>>({
   title: 'RequestKvps',
@@ -40,7 +43,7 @@ const RequestKvps = Type.Unsafe<Record<string, string>>({
 
 const Reference = RestrictedText(1, 128, "The merchant's reference for the transaction.");
 
-const AmountDetails = Type.Object(
+export const AmountDetails = Type.Object(
   {
     total_amount: Type.String({
       pattern: AMOUNT_PATTERN,

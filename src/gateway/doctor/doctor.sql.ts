@@ -58,7 +58,7 @@ export const STATE_OF_GATEWAY: Statement = {
         AS "unwrittenSeconds",
       (SELECT count(*)::integer FROM journal WHERE action = 'seal.broken' AND at > now() - interval '7 days')
         AS "brokenSeals",
-      (SELECT max(greatest(next_audit, next_customer_id, next_token_id))::float8 FROM organisation) AS "highestId",
+      (SELECT max(greatest(next_audit, next_customer_id, next_token_id, next_checkout))::float8 FROM organisation) AS "highestId",
       (SELECT extract(epoch FROM now() - min(newest))::float8 FROM (
         SELECT max(created_at) AS newest FROM data_key GROUP BY organisation_id, merchant_id) keys) AS "keySeconds",
       (SELECT extract(epoch FROM now() - at)::float8 FROM journal WHERE action = 'gateway.backed_up' ORDER BY id DESC LIMIT 1)

@@ -38,6 +38,7 @@ export interface FigureParts {
   readonly transactions: TransactionFigures;
   readonly failedLogIns: FailedLogIns;
   readonly server: { figures(): ServerFigures };
+  readonly payersListener: { readonly connections: ConnectionFigures } | undefined;
   readonly eventLoop: EventLoop;
   readonly stored: StoredFigures;
   /** If spans are exported. */
@@ -59,7 +60,14 @@ export async function gatherFigures(parts: FigureParts, wish: { stored: boolean 
   };
 }
 
-function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: FigureParts): Figures {
+function requestFigures({
+  requests,
+  failedLogIns,
+  server,
+  payersListener,
+  brokenSeals,
+  vault,
+}: FigureParts): Figures {
   const { connections, shed, failedHandshakes } = server.figures();
   return {
     requestDuration: [...requests.byOperation].flatMap(([operation, { byStatus }]) =>
@@ -67,7 +75,7 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
     ),
     requestsShed: one(shed),
     requestsUnreadable: [...requests.unreadable].map(([status, count]) => [[String(status)], count]),
-    ...connectionFigures('api', connections),
+    ...listenerFigures(connections, payersListener?.connections),
     failedHandshakes: one(failedHandshakes),
     failedLogIns: one(failedLogIns.total),
     failedLogInsHeld: one(failedLogIns.totalHeld),
@@ -80,8 +88,23 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
   };
 }
 
+/** Of the merchants' port, and of payers' pages if there are some. */
+function listenerFigures(api: ConnectionFigures, checkout: ConnectionFigures | undefined): Figures {
+  const figures = [
+    connectionFigures('api', api),
+    ...(checkout ? [connectionFigures('checkout', checkout)] : []),
+  ];
+  const all = (name: 'connections' | 'connectionsMax' | 'connectionsRefused') =>
+    figures.flatMap((each) => [...(each[name] ?? [])]);
+  return {
+    connections: all('connections'),
+    connectionsMax: all('connectionsMax'),
+    connectionsRefused: all('connectionsRefused'),
+  };
+}
+
 export function connectionFigures(
-  listener: 'api' | 'operators',
+  listener: 'api' | 'operators' | 'checkout',
   { open, most, turnedAway }: ConnectionFigures,
 ): Figures {
   const ofListener = (value: number): readonly Series[] => [[[listener], value]];

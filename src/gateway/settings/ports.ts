@@ -33,11 +33,22 @@ export function operatorsAddress({ console: operators }: Settings): Address | un
   );
 }
 
-/** Both at the same time: one port cannot be both. */
+export function payersAddress({ checkout }: Settings): Address | undefined {
+  return (
+    checkout && {
+      ...checkout,
+      hostSetting: 'TOLLGATE_CHECKOUT_HOST',
+      portSetting: 'TOLLGATE_CHECKOUT_PORT',
+      advice: 'set TOLLGATE_CHECKOUT_PORT to a free one for the pages of payers, or to off',
+    }
+  );
+}
+
+/** All at the same time: one port cannot be two. */
 export async function checkPortsAreFree(settings: Settings): Promise<void> {
   const probes: Server[] = [];
   try {
-    for (const address of [merchantsAddress(settings), operatorsAddress(settings)]) {
+    for (const address of [merchantsAddress(settings), operatorsAddress(settings), payersAddress(settings)]) {
       if (address !== undefined && address.port !== 0) probes.push(await probe(address));
     }
   } finally {

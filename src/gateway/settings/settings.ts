@@ -4,14 +4,20 @@ import { MOST_DAYS_KEPT } from '../../events/feed.js';
 import { anchorFiles, type Destination } from '../../journal/anchor.js';
 import { POINTS, type Point, REROUTED } from '../../payments/pipeline/create.js';
 import { DatabaseUrlError, serversOf } from '../../postgres/database-url.js';
-import { Networks } from '../../values/network.js';
+import { isLoopback, Networks } from '../../values/network.js';
 import { DEFAULT_KEY_LIMITS, type KeyLimits } from '../../vault/keys/renewal.js';
 import { readNetwork } from '../../webhooks/addresses.js';
 import { MOST_LOG_DAYS } from '../../webhooks/attempts.js';
 import type { OtlpSettings } from '../observability/span-export.js';
 import { type KeyEncryption, readKeyEncryption, readPreviousKeyEncryption } from './key-settings.js';
 import { type Environment, type OpenSecret, SettingsError, type Source, Variables } from './variables.js';
-import { type ConsoleSettings, readConsole, readJournalAnchors, readOtlp } from './watching-settings.js';
+import {
+  type ConsoleSettings,
+  readConsole,
+  readJournalAnchors,
+  readOtlp,
+  readPublicUrl,
+} from './watching-settings.js';
 
 export { SettingsError };
 
@@ -28,6 +34,10 @@ export interface Settings {
   readonly port: number;
   /** The operators' listener. Undefined: none. */
   readonly console: ConsoleSettings | undefined;
+  /** The listener of payers' pages. Undefined: none. */
+  readonly checkout: { readonly host: string; readonly port: number } | undefined;
+  /** Where browsers find those pages, without a trailing slash. Undefined: where they are listened for. */
+  readonly checkoutUrl: string | undefined;
   /** After how long without activity a session on the console ends. */
   readonly sessionIdleMs: number;
   /** Undefined: the gateway speaks plain HTTP. */
@@ -115,6 +125,7 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     host: variables.text('TOLLGATE_HOST') ?? '127.0.0.1',
     port: integer('PORT', 8080, 0, 65_535),
     console: readConsole(variables),
+    ...readCheckout(variables),
     sessionIdleMs: integer('CONSOLE_IDLE_MINUTES', MOST_IDLE_MINUTES, 1, 720) * 60_000,
     tls: readTls(variables),
     trustedProxies: readTrustedProxies(variables),
@@ -189,6 +200,22 @@ function readTls(variables: Variables): TlsSettings | undefined {
   if (certificate === undefined)
     throw new SettingsError('TOLLGATE_TLS_CERTIFICATE is needed with TOLLGATE_TLS_KEY');
   return { certificate, key };
+}
+
+const DEFAULT_CHECKOUT_PORT = 8082;
+
+/** Payers send their cards there. */
+function readCheckout(variables: Variables): Pick<Settings, 'checkout' | 'checkoutUrl'> {
+  const host = variables.text('TOLLGATE_CHECKOUT_HOST') ?? '127.0.0.1';
+  const checkoutUrl = readPublicUrl(variables, 'TOLLGATE_CHECKOUT_URL', 'https://pay.example');
+  if (variables.text('TOLLGATE_CHECKOUT_PORT') === 'off') return { checkout: undefined, checkoutUrl };
+  const port = variables.integer('TOLLGATE_CHECKOUT_PORT', DEFAULT_CHECKOUT_PORT, 0, 65_535, 'off');
+  // guard(settings: no pages for payers outside loopback without TLS): !isLoopback(host) && !variables.isSet('TOLLGATE_TLS_CERTIFICATE') ⇒ false
+  if (!isLoopback(host) && !variables.isSet('TOLLGATE_TLS_CERTIFICATE'))
+    throw new SettingsError(
+      `TOLLGATE_CHECKOUT_HOST: card numbers would come to ${host} without TLS; set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or listen on 127.0.0.1 and put a proxy that speaks TLS in front`,
+    );
+  return { checkout: { host, port }, checkoutUrl };
 }
 
 function readTrustedProxies(variables: Variables): string | undefined {

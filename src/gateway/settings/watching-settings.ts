@@ -24,7 +24,7 @@ export function readConsole(variables: Variables): ConsoleSettings | undefined {
   const isOff = variables.text('TOLLGATE_CONSOLE_PORT') === 'off';
   const host = variables.text('TOLLGATE_CONSOLE_HOST') ?? '127.0.0.1';
   const metricsToken = variables.secret('TOLLGATE_METRICS_TOKEN');
-  const publicUrl = readConsoleUrl(variables);
+  const publicUrl = readPublicUrl(variables, 'TOLLGATE_CONSOLE_URL', 'https://console.example');
   const identityProvider = readProvider(variables);
   if (isOff) return undefined;
   const port = variables.integer('TOLLGATE_CONSOLE_PORT', DEFAULT_CONSOLE_PORT, 0, 65_535, 'off');
@@ -43,9 +43,9 @@ function isSafe({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
-/** Sessions travel over it. */
-function readConsoleUrl(variables: Variables): string | undefined {
-  const text = variables.text('TOLLGATE_CONSOLE_URL');
+/** Where browsers find pages of the gateway. Sessions travel over it, or cards. */
+export function readPublicUrl(variables: Variables, name: string, example: string): string | undefined {
+  const text = variables.text(name);
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (
@@ -57,7 +57,7 @@ function readConsoleUrl(variables: Variables): string | undefined {
     url.username !== ''
   )
     throw new SettingsError(
-      'TOLLGATE_CONSOLE_URL must be an address such as https://console.example, without a path; http:// leads to this machine only',
+      `${name} must be an address such as ${example}, without a path; http:// leads to this machine only`,
     );
   return url.origin;
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Prepared } from '../../acquirers/contract.js';
+import { sealedWords } from '../../checkout/checkout.js';
 import { isAsAsked, isAsDecided, outcomeSealOf } from '../../payments/outcome-seals.js';
 import { attestedWords, type StoredOutcome } from '../../payments/transaction.js';
 import type { Queryable } from '../../postgres/database.js';
@@ -79,7 +80,11 @@ interface PageRow {
   readonly prepared?: Prepared | null;
   readonly attestation?: Buffer | null;
   readonly archived?: boolean;
+  readonly checkout?: SealedCheckout;
+  readonly seal?: Buffer;
 }
+
+type SealedCheckout = Parameters<typeof sealedWords>[0] & { readonly terms: string };
 
 export interface CopyingParts {
   readonly organisation: OrganisationId;
@@ -263,6 +268,7 @@ export class Copying {
   /** With what the source has authenticated under its own keys made anew, if it fits. What does not stays as it is, and stays broken. */
   async #madeAnew({ name }: TableInPages, page: readonly PageRow[]): Promise<string[]> {
     if (name === 'transaction') return Promise.all(page.map((each) => this.#resealed(each)));
+    if (name === 'checkout') return Promise.all(page.map((each) => this.#attestedAnew(each)));
     // By it an import knows a card again. It is made when the token is imported again.
     if (name === 'former_token_id') return page.map(({ row }) => withMembers(row, { recognition: null }));
     return page.map(({ row }) => row);
@@ -308,6 +314,19 @@ export class Copying {
       made.attestation = bytea(await destination.keys.attest(attestedWords({ ...words, ...amount })));
     }
     return withMembers(row, made);
+  }
+
+  async #attestedAnew({ row, checkout, seal }: PageRow): Promise<string> {
+    const { source, destination } = this.parts;
+    if (checkout === undefined || seal === undefined)
+      throw new Error('a checkout without what its seal is of');
+    const words = sealedWords(checkout, checkout.terms);
+    // guard(moving: a checkout that was changed does not become genuine): !(await source.keys.hasAttested(words, seal)) ⇒ false
+    if (!(await source.keys.hasAttested(words, seal))) {
+      this.parts.onBroken(`checkout/${checkout.id}`);
+      return row;
+    }
+    return withMembers(row, { seal: bytea(await destination.keys.attest(words)) });
   }
 
   async #wholeOf(database: Queryable, name: string, organisation: OrganisationId): Promise<string> {

@@ -12,7 +12,8 @@ export const ORGANISATION: Statement = {
   name: '',
   text: `
     SELECT id, name, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt", residence, host_name AS "hostName", moved_to AS "movedTo",
-      next_audit AS "nextAudit", next_customer_id AS "nextCustomerId", next_token_id AS "nextTokenId"
+      next_audit AS "nextAudit", next_customer_id AS "nextCustomerId", next_token_id AS "nextTokenId",
+      next_checkout AS "nextCheckout"
     FROM organisation WHERE id = $1`,
 };
 
@@ -252,7 +253,8 @@ export const SET_COUNTERS: Statement = {
   name: '',
   text: `
     UPDATE organisation SET next_audit = greatest(next_audit, $2), next_customer_id = greatest(next_customer_id, $3),
-      next_token_id = greatest(next_token_id, $4), lost_first_audit = NULL, lost_last_audit = NULL
+      next_token_id = greatest(next_token_id, $4), next_checkout = greatest(next_checkout, $5), lost_first_audit = NULL,
+      lost_last_audit = NULL
     WHERE id = $1`,
 };
 

@@ -432,6 +432,7 @@ export class Moving {
         row.nextAudit,
         row.nextCustomerId,
         row.nextTokenId,
+        row.nextCheckout,
       ]);
     });
   }

@@ -32,6 +32,7 @@ export interface OrganisationRow {
   readonly nextAudit: number;
   readonly nextCustomerId: number;
   readonly nextTokenId: number;
+  readonly nextCheckout: number;
 }
 
 interface LinkRow {

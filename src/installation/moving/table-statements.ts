@@ -1,4 +1,5 @@
 // Statements for the rows of one organisation ($1), made for each table from its columns.
+import { SEALED_CHECKOUT } from '../../checkout/checkouts.sql.js';
 import { OUTCOME } from '../../payments/outcome-seals.sql.js';
 import type { Statement } from '../../postgres/database.js';
 import type { TableInPages } from './tables.js';
@@ -25,9 +26,11 @@ export interface Column {
 
 const list = (columns: readonly string[], of = '') => columns.map((name) => `${of}"${name}"`).join(', ');
 
-/** For outcomes, which are sealed anew. */
-const SEALS_OF_TRANSACTION = `, ${OUTCOME} AS stored, t.prepared, t.attestation,
-      t.archived_at IS NOT NULL AS archived`;
+/** What is sealed anew, by table. */
+const SEALS_OF: Readonly<Record<string, string>> = {
+  transaction: `, ${OUTCOME} AS stored, t.prepared, t.attestation, t.archived_at IS NOT NULL AS archived`,
+  checkout: `, ${SEALED_CHECKOUT} AS checkout, t.seal`,
+};
 
 interface Page {
   /** Whether only what has changed since a pass ($3) began, and only what comes after a key ($4 and on). */
@@ -54,7 +57,7 @@ export function pageOf(
     name: '',
     text: `
     SELECT json_build_array(${list(key, 't.')})::text AS key, row_to_json(t)::text AS row
-      ${name === 'transaction' ? SEALS_OF_TRANSACTION : ''}
+      ${SEALS_OF[name] ?? ''}
     FROM (
       SELECT ${list(names, 't.')} FROM ${name} t WHERE t.organisation_id = $1
       ${since}

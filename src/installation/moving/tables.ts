@@ -36,6 +36,8 @@ export const TABLES: Readonly<Record<string, Table>> = {
   directdebit_file: { how: 'pages', key: ['merchant_id', 'number'] },
   directdebit_item: { how: 'pages', key: ['audit'] },
   card_held: { how: 'pages', key: ['audit'], removable: true },
+  checkout: { how: 'pages', key: ['number'], made: ['seal'] },
+  checkout_attempt: { how: 'pages', key: ['checkout', 'n'] },
   settlement_entry: {
     how: 'pages',
     key: ['settlement_date', 'merchant_id', 'audit', 'transaction_type'],
@@ -65,6 +67,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   figures_by_hour: { how: 'own', by: 'with the totals of the destination', unfenced: true },
   journal: { how: 'own', by: 'signed by the destination', unfenced: true },
   former_installation: { how: 'own', by: 'with the source itself', unfenced: true },
+  one_time_card: { how: 'left', because: 'it is good for some minutes, in the cell that was given it' },
   event: { how: 'left', because: 'every event gets its position at the source' },
   audit_lease: {
     how: 'left',

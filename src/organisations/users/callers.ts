@@ -9,13 +9,14 @@ import type { Mode } from '../../values/mode.js';
 import { Networks } from '../../values/network.js';
 import { rowOfMerchant, type SealedMerchant } from '../sealed-merchant.js';
 import { type Abode, type Home, homeAsSealed } from '../sealed-organisation.js';
-import { FIND_SECRETS, FIND_USERS, STORE_USE, USERNAMES } from './callers.sql.js';
+import { FIND_MERCHANT, FIND_SECRETS, FIND_USERS, STORE_USE, USERNAMES } from './callers.sql.js';
 import { isAdmitted, type ShownCertificate } from './client-certificate.js';
 import { type CredentialKey, journalledUser, type SealedUser, sameBytes } from './credentials.js';
-import { bitsOf } from './permissions.js';
+import { bitsOf, PERMISSIONS } from './permissions.js';
 
 export interface Merchant {
   readonly id: MerchantId;
+  readonly name: string;
   readonly vault: boolean;
   readonly preauthorisationDays: number;
   /** For how many days what was paid by card can be refunded, and the card is kept for that. */
@@ -283,11 +284,39 @@ export interface MerchantRow extends SealedMerchant {
  */
 export async function merchantAsSealed(database: Queryable, row: MerchantRow): Promise<Merchant> {
   const fit = await fitNow(database, rowOfMerchant(row));
-  const { id, vault, preauthorisationDays, cardDays, mode, acquirer, suspended, plugins } = row;
+  const { id, name, vault, preauthorisationDays, cardDays, mode, acquirer, suspended, plugins } = row;
   const routes = await sealToRead(database, `routes/${id}`, row.newestOfRoutes);
   // guard(directions: nobody acts for a merchant that is not as it was sealed): fit.kind === 'misfit' ⇒ fit.version < 0
   const altered = fit.kind === 'misfit';
-  return { id, vault, preauthorisationDays, cardDays, mode, acquirer, routes, suspended, altered, plugins };
+  const settings = { vault, preauthorisationDays, cardDays, mode, acquirer, suspended, plugins };
+  return { id, name, ...settings, routes, altered };
+}
+
+/** Whoever acts on behalf of a merchant without being one of its users, as the pipeline of payments knows its callers. */
+export async function callerFor(
+  database: Queryable,
+  {
+    organisationId,
+    merchantId,
+  }: { readonly organisationId: OrganisationId; readonly merchantId: MerchantId },
+  { username, userId }: Pick<Caller, 'username' | 'userId'>,
+): Promise<Caller & { readonly arrivedAbsence: number }> {
+  const { rows } = await database.query<MerchantRow & Abode>(FIND_MERCHANT, [organisationId, merchantId]);
+  const [row] = rows;
+  const home = row && (await homeAsSealed(database, organisationId, row));
+  const sealed = row && (await merchantAsSealed(database, row));
+  // guard(cells: operators create nothing for an organisation that is elsewhere): home?.writes ? ⇒ home ?
+  const merchant = home?.writes ? sealed : sealed && { ...sealed, altered: true };
+  return {
+    username,
+    userId,
+    permissions: bitsOf(PERMISSIONS),
+    networks: undefined,
+    organisationId,
+    assignedMerchantId: merchantId,
+    merchants: new Map(merchant && [[merchant.id, merchant]]),
+    arrivedAbsence: home?.arrivedAbsence ?? 0,
+  };
 }
 
 function today(): string {

@@ -31,8 +31,8 @@ export type NamedMethod =
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount }
   | { readonly kind: 'virtual_pan'; readonly virtualPan: string };
 
-/** A payment method that can be charged: a card or bank account, with the token that was opened for it. */
-export type PaymentMethod = Method & { readonly tokenId?: TokenId };
+/** A payment method that can be charged: a card or bank account, with the token or the card for one payment that was opened for it. */
+export type PaymentMethod = Method & { readonly tokenId?: TokenId; readonly oneTimePan?: string };
 
 /** A payment or refund with a payment method of its own. */
 export interface DirectCommand extends Common, Amount {

@@ -12,6 +12,7 @@ import { Fault, fault } from '../../values/faults.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
 import { bankAccountFromSecrets, cardFromSecrets } from '../../vault/account.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
+import type { OneTimeCards } from '../../vault/one-time-cards.js';
 import type { OpenedToken, Tokens } from '../../vault/tokens.js';
 import type { Lookup } from '../finding/lookup.js';
 import type { AuditLeases } from '../processes/process-registry.js';
@@ -44,6 +45,7 @@ interface CreationParts {
   readonly leases: AuditLeases;
   readonly process: { readonly term: number };
   readonly tokens: Tokens;
+  readonly oneTimeCards: OneTimeCards;
   readonly keys: DataKeys;
   readonly claims: Claims;
   readonly finisher: Finisher;
@@ -104,6 +106,7 @@ export class Creation {
         // guard(card number and CVV: erased once the acquirer was asked): eraseCard(opened ?? command); ⇒
         eraseCard(opened ?? command);
       }
+      if (oneTimePanOf(opened) !== undefined) await this.#forgetOneTimeCard(opened);
       passing?.('answered');
       trace?.enter('record');
       const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
@@ -115,14 +118,21 @@ export class Creation {
     }
   }
 
+  /** Should it fail, the card goes when its minutes are over. */
+  async #forgetOneTimeCard(opened: Opened): Promise<void> {
+    const virtualPan = oneTimePanOf(opened) ?? '';
+    // guard(one-time cards: the CVV is gone once it was used): await this.#parts.oneTimeCards.forget(opened.caller, virtualPan).catch(() => {}); ⇒ void virtualPan;
+    await this.#parts.oneTimeCards.forget(opened.caller, virtualPan).catch(() => {});
+  }
+
   #open(command: Command): Promise<Opened> {
     return isTargeted(command) ? this.#openTargeted(command) : this.#openDirect(command);
   }
 
   async #openDirect(command: DirectCommand): Promise<OpenedDirect> {
-    const { clock, tokens, choice } = this.#parts;
+    const { clock, choice } = this.#parts;
     const atMs = clock.now();
-    const method = await openPaymentMethod(command, tokens);
+    const method = await openPaymentMethod(command, this.#parts);
     const cardType = method.kind === 'card' ? method.card.number.type : '';
     const paymentMethod = method.kind === 'card' ? 'creditcard' : 'bankaccount';
     if (method.kind === 'card' && command.merchant.routes !== undefined) {
@@ -311,6 +321,10 @@ function isTargeted<Any extends { readonly operation: Command['operation'] }>(
   return command.operation === 'completion' || command.operation === 'refund' || command.operation === 'void';
 }
 
+function oneTimePanOf(opened: Opened): string | undefined {
+  return isTargeted(opened) ? undefined : opened.method.oneTimePan;
+}
+
 /** The link whose capacity the transaction needs. A target's link is known only if the target was read before the claim. */
 function linkOf(opened: Opened): string {
   if (!isTargeted(opened)) return opened.acquirer;
@@ -338,17 +352,32 @@ export function correlationIdTaken(holder: Audit | undefined): Fault | undefined
 }
 
 /** Opens the payment method that a request names. */
-async function openPaymentMethod(command: DirectCommand, tokens: Tokens): Promise<PaymentMethod> {
+async function openPaymentMethod(
+  command: DirectCommand,
+  { tokens, oneTimeCards }: Pick<CreationParts, 'tokens' | 'oneTimeCards'>,
+): Promise<PaymentMethod> {
   const { method, caller, merchant, operation } = command;
   if (method.kind !== 'virtual_pan') return method;
   const opened = await openToken(method.virtualPan, caller.organisationId, merchant, tokens);
-  const usable = opened && methodOf(opened);
+  const usable = opened === undefined ? await openOneTimeCard(command, oneTimeCards) : methodOf(opened);
   // A bank account cannot be preauthorised.
   // guard(payment by virtual PAN: no preauthorisation of a bank account): (usable.kind === 'bank_account' && operation === 'preauthorisation') ⇒ false
   if (usable === undefined || (usable.kind === 'bank_account' && operation === 'preauthorisation')) {
     throw fault('token_not_usable', 'card number');
   }
   return usable;
+}
+
+/** For a payment; undefined where there is none, or another payment has taken it. */
+async function openOneTimeCard(
+  { method, caller, merchant, operation, correlationId }: DirectCommand,
+  cards: OneTimeCards,
+): Promise<PaymentMethod | undefined> {
+  if (method.kind !== 'virtual_pan' || operation === 'standalone_refund') return undefined;
+  const { virtualPan } = method;
+  const owner = { organisationId: caller.organisationId, merchantId: merchant.id };
+  const card = await cards.take(owner, virtualPan, correlationId);
+  return card && { kind: 'card', card, oneTimePan: virtualPan };
 }
 
 async function openToken(

@@ -52,7 +52,8 @@ export const MOVE_AHEAD: Statement = {
       UPDATE gateway SET lineage = database_lineage(), newest_absence = newest_absence + $1, sweep_at = now()
       WHERE lineage <> database_lineage() RETURNING only_row)
     UPDATE organisation SET next_audit = least(next_audit + $1, 2147483648),
-      next_customer_id = least(next_customer_id + $1, 2147483648), next_token_id = least(next_token_id + $1, 2147483648)
+      next_customer_id = least(next_customer_id + $1, 2147483648), next_token_id = least(next_token_id + $1, 2147483648),
+      next_checkout = least(next_checkout + $1, 2147483648)
     FROM noticed`,
 };
 

@@ -14,18 +14,19 @@ export const MOVE_COUNTERS: Statement = {
   // guard(restore: audits and IDs move past what may have been used): + m.audits, ⇒ ,
   text: `
     WITH former AS (
-      SELECT id, next_audit, next_customer_id, next_token_id,
+      SELECT id, next_audit, next_customer_id, next_token_id, next_checkout,
         greatest(86400, extract(epoch FROM now() - created_at))::float8 AS age
       FROM organisation FOR UPDATE
     ), moved AS (
       SELECT id, next_audit, next_customer_id, next_token_id,
         coalesce($3::bigint, $1::bigint * 1000000 + ceil($2::float8 * greatest(20, 10 * next_audit / age))::bigint) AS audits,
         coalesce($3::bigint, $1::bigint * 1000000 + ceil($2::float8 * greatest(20, 10 * next_customer_id / age))::bigint) AS customers,
-        coalesce($3::bigint, $1::bigint * 1000000 + ceil($2::float8 * greatest(20, 10 * next_token_id / age))::bigint) AS tokens
+        coalesce($3::bigint, $1::bigint * 1000000 + ceil($2::float8 * greatest(20, 10 * next_token_id / age))::bigint) AS tokens,
+        coalesce($3::bigint, $1::bigint * 1000000 + ceil($2::float8 * greatest(20, 10 * next_checkout / age))::bigint) AS checkouts
       FROM former)
     UPDATE organisation o SET lost_first_audit = least(o.lost_first_audit, ${FIRST_UNUSED}),
       lost_last_audit = o.next_audit + m.audits - 1, next_audit = o.next_audit + m.audits, next_customer_id = o.next_customer_id + m.customers,
-      next_token_id = o.next_token_id + m.tokens
+      next_token_id = o.next_token_id + m.tokens, next_checkout = o.next_checkout + m.checkouts
     FROM moved m WHERE m.id = o.id
     RETURNING o.id AS organisation, m.next_audit::float8 AS "fromAudit", o.next_audit::float8 AS "toAudit",
       m.next_customer_id::float8 AS "fromCustomer", o.next_customer_id::float8 AS "toCustomer",

@@ -11,11 +11,9 @@ import { Acquaintance } from '../../operators/second-person/independence.js';
 import { needsApproval, readRules } from '../../operators/second-person/rules.js';
 import { ALONE_MS, WAITING_MS } from '../../operators/second-person/task-requests.js';
 import { databaseTime } from '../../operators/sessions.js';
-import { type Abode, homeAsSealed, needOrganisationHere } from '../../organisations/sealed-organisation.js';
-import { type Caller, type MerchantRow, merchantAsSealed } from '../../organisations/users/callers.js';
-import { FIND_MERCHANT } from '../../organisations/users/callers.sql.js';
+import { needOrganisationHere } from '../../organisations/sealed-organisation.js';
+import { type Caller, callerFor } from '../../organisations/users/callers.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
-import { bitsOf, PERMISSIONS } from '../../organisations/users/permissions.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
 import { Refusal, refuse } from '../../values/refusal.js';
@@ -282,23 +280,10 @@ export async function callerOf(
   { organisationId, merchantId }: Transaction,
 ): Promise<Caller> {
   const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [operatorIn(operator)]);
-  const { rows: found } = await database.query<MerchantRow & Abode>(FIND_MERCHANT, [
-    organisationId,
-    merchantId,
-  ]);
-  const [row] = found;
-  const home = row && (await homeAsSealed(database, organisationId, row));
-  const sealed = row && (await merchantAsSealed(database, row));
-  // guard(cells: operators create nothing for an organisation that is elsewhere): home?.writes ? ⇒ home ?
-  const merchant = home?.writes ? sealed : sealed && { ...sealed, altered: true };
-  return {
-    username: operator,
+  return callerFor(
+    database,
+    { organisationId, merchantId },
     // Users have positive numbers. An account of the system has none: the journal names it.
-    userId: -(rows[0]?.id ?? 0),
-    permissions: bitsOf(PERMISSIONS),
-    networks: undefined,
-    organisationId,
-    assignedMerchantId: merchantId,
-    merchants: new Map(merchant && [[merchant.id, merchant]]),
-  };
+    { username: operator, userId: -(rows[0]?.id ?? 0) },
+  );
 }

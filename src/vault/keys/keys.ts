@@ -262,7 +262,7 @@ export interface DataKey {
 
 /** Where a ciphertext belongs. */
 export interface Place {
-  readonly table: 'transaction' | 'token' | 'webhook_endpoint';
+  readonly table: 'transaction' | 'token' | 'webhook_endpoint' | 'one_time_card';
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
   readonly row: number;

@@ -1,0 +1,108 @@
+// A checkout: what a payer is asked to pay on a page of the gateway, and what has come of it.
+import { randomInt } from 'node:crypto';
+import type { Audit, CustomerId, MerchantId, OrganisationId } from '../values/ids.js';
+import type { Cents } from '../values/money.js';
+
+export const OPERATIONS = ['purchase', 'preauthorisation', 'tokenise'] as const;
+export type CheckoutOperation = (typeof OPERATIONS)[number];
+export const PAYMENT_METHODS = ['creditcard', 'bankaccount'] as const;
+export type CheckoutMethod = (typeof PAYMENT_METHODS)[number];
+
+/** What was asked for. It never changes. */
+export interface Terms {
+  readonly reference: string;
+  readonly operation: CheckoutOperation;
+  readonly paymentMethods: readonly CheckoutMethod[];
+  /** Absent for `tokenise`. */
+  readonly amountCents?: Cents;
+  readonly currency?: string;
+  /** Shown to the payer. */
+  readonly description?: string;
+  /** Whose token the card can become. */
+  readonly customerId?: CustomerId;
+  readonly returnUrl?: string;
+  readonly cancelUrl?: string;
+  /** That may show the page in a frame. */
+  readonly frameOrigins?: readonly string[];
+}
+
+export const ENDINGS = ['complete', 'expired', 'cancelled'] as const;
+type Ending = (typeof ENDINGS)[number];
+/** `processing`: an attempt is under way or in doubt. */
+export type CheckoutStatus = 'open' | 'processing' | Ending;
+
+export interface Attempt {
+  /** Counted from 1. */
+  readonly n: number;
+  /** Null while it is under way or in doubt. */
+  readonly outcome: 'paid' | 'not paid' | null;
+  /** Of its transaction; null as long as that is not known, and where the attempt came to none. */
+  readonly audit: Audit | null;
+}
+
+export interface Checkout {
+  readonly organisationId: OrganisationId;
+  /** Within its organisation. */
+  readonly number: number;
+  readonly merchantId: MerchantId;
+  readonly id: string;
+  readonly correlationId: string;
+  readonly createdMs: number;
+  readonly expiresMs: number;
+  readonly attemptsAllowed: number;
+  readonly terms: Terms;
+  /** The user who made it, or the negative number of an operator. */
+  readonly userId: number | null;
+  readonly status: CheckoutStatus;
+  readonly attempts: readonly Attempt[];
+  readonly resultAudit: Audit | null;
+  readonly resultVirtualPan: string | null;
+}
+
+/** A checkout that can be paid, or shown to be over. */
+export type Paid = { readonly audit: Audit } | { readonly virtualPan: string };
+
+const PREFIX = 'co_';
+/** Without digits and vowels: no ID looks like a card number, or spells a word. */
+const LETTERS = 'bcdfghjkmnpqrstvwxyz';
+const LENGTH = 28;
+
+export const CHECKOUT_ID_PATTERN = `^${PREFIX}[${LETTERS}]{${LENGTH}}$`;
+const checkoutId = new RegExp(CHECKOUT_ID_PATTERN);
+
+export function isCheckoutId(text: string): boolean {
+  return checkoutId.test(text);
+}
+
+/** 121 bits that nobody can guess. */
+export function makeCheckoutId(): string {
+  const letters = Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]);
+  return PREFIX + letters.join('');
+}
+
+/** Under which an attempt is one payment, whoever tries it how often. */
+export function correlationIdOfAttempt(id: string, n: number): string {
+  return `checkout:${id}:${n}`;
+}
+
+/** What the seal of a checkout is of: nobody who writes to the database changes what a payer is asked for, or who gets it. */
+export function sealedWords(
+  checkout: Pick<
+    Checkout,
+    'organisationId' | 'number' | 'merchantId' | 'id' | 'expiresMs' | 'attemptsAllowed'
+  >,
+  terms: string,
+): string {
+  const { organisationId, number, merchantId, id, expiresMs, attemptsAllowed } = checkout;
+  // guard(checkout: sealed with what it asks for): terms]) ⇒ ])
+  return JSON.stringify([
+    'checkout',
+    organisationId,
+    number,
+    merchantId,
+    id,
+    expiresMs,
+    attemptsAllowed,
+    terms,
+  ]);
+}

@@ -1,0 +1,124 @@
+// The checkouts of a gateway: their table, what payers do with them, and the listener of their pages.
+import { readPayersAssets } from '../checkout/assets.js';
+import { Checkouts } from '../checkout/checkouts.js';
+import { Payers } from '../checkout/payers.js';
+import type { RequestFigures, RequestLog } from '../http/answers.js';
+import { ClientAddresses } from '../http/authentication.js';
+import { listenForPayers, type PayersListener } from '../http/payers-listener.js';
+import { PayersSite } from '../http/payers-site.js';
+import type { Certificate } from '../http/tls.js';
+import { isLoopback, Networks } from '../values/network.js';
+import type { ClosingStack } from './closing-stack.js';
+import { Loop } from './loop.js';
+import type { Pipeline, PipelineParts } from './pipeline.js';
+import { listenError, payersAddress } from './settings/ports.js';
+
+type Parts = PipelineParts & { readonly pipeline: Pipeline };
+
+const LOOK_EVERY_MS = 2_000;
+/** Beyond the acquirer's own time. */
+const FURTHER_LEASE_MS = 5_000;
+
+export interface OpenCheckouts {
+  readonly checkouts: Checkouts;
+  readonly payers: Payers;
+}
+
+/** Also where this process has no pages: another one may, and what has expired ends. */
+export function openCheckouts(parts: Parts, stack: ClosingStack): OpenCheckouts {
+  const { settings, databases, vault, registration, pipeline, seals, watch } = parts;
+  const onError = (error: unknown) => watch.jobFailed('checkouts', error);
+  const checkouts = new Checkouts({
+    database: databases.vault,
+    leases: databases.vital,
+    keys: vault.keys,
+    onBroken: (subject) => seals.report(subject, 'changed'),
+  });
+  const payers = new Payers({
+    database: databases.vault,
+    checkouts,
+    creation: pipeline.creation,
+    lookup: pipeline.lookup,
+    searchFence: registration.searchFence,
+    clock: registration.clock,
+    tokens: vault.tokens,
+    oneTimeCards: vault.oneTimeCards,
+    leaseMs: settings.acquirerDeadlineMs + FURTHER_LEASE_MS,
+    onError,
+  });
+  const looking = new Loop(
+    async () => {
+      await payers.run();
+      await vault.oneTimeCards.run();
+    },
+    LOOK_EVERY_MS,
+    onError,
+  );
+  stack.opened(looking.start(), (loop) => loop.stop());
+  return { checkouts, payers };
+}
+
+interface Listening extends Parts {
+  readonly payers: Payers;
+  readonly certificate: Certificate | undefined;
+  readonly requests: RequestFigures;
+  readonly requestLog: RequestLog;
+  readonly backlog: number;
+}
+
+/** Undefined if the settings want none. Outside loopback it uses the gateway's certificate, if there is one. */
+export async function listenToPayers(
+  parts: Listening,
+  stack: ClosingStack,
+): Promise<PayersListener | undefined> {
+  const {
+    settings,
+    databases,
+    registration,
+    pipeline,
+    payers,
+    certificate,
+    requests,
+    requestLog,
+    log,
+    backlog,
+  } = parts;
+  const { checkout: wanted, trustedProxies } = settings;
+  if (wanted === undefined) return undefined;
+  let draining = false;
+  const clientAddresses = new ClientAddresses(Networks.read(trustedProxies ?? ''));
+  const pair = isLoopback(wanted.host) ? undefined : certificate?.pair;
+  const site = new PayersSite({
+    database: databases.vault,
+    payers,
+    lookup: pipeline.lookup,
+    clock: registration.clock,
+    capacity: pipeline.capacity,
+    assets: await readPayersAssets(),
+    clientAddresses,
+    requestLog,
+    requests,
+    log,
+    isSecure: pair !== undefined || settings.checkoutUrl?.startsWith('https:') === true,
+    draining: () => draining,
+    hasLost: () => registration.registry.lost !== undefined,
+  });
+  const address = payersAddress(settings);
+  const listener = await listenForPayers({
+    host: wanted.host,
+    port: wanted.port,
+    backlog,
+    certificate: pair,
+    site,
+    clientAddresses,
+    trustedProxies: Networks.read(trustedProxies ?? ''),
+    now: () => registration.searchFence.now,
+    log,
+  }).catch((error) => {
+    throw (address && listenError(error, address)) ?? error;
+  });
+  return stack.opened(listener, async (opened) => {
+    draining = true;
+    await opened.close();
+  });
+}

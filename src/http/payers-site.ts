@@ -1,0 +1,372 @@
+// What the payers' listener answers: the page of each checkout, a payer's attempt, how it stands, and the files of the page.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Asset, PayersAssets } from '../checkout/assets.js';
+import { isCheckoutId } from '../checkout/checkout.js';
+import type { KnownCheckout } from '../checkout/checkouts.js';
+import { type Posted, readForm } from '../checkout/page/form.js';
+import {
+  type Ending,
+  endPage,
+  formPage,
+  type Notice,
+  processingPage,
+  type Shown,
+  withCheckout,
+} from '../checkout/page/page.js';
+import { quotesFor } from '../checkout/page/quotes.js';
+import { ENGLISH } from '../checkout/page/texts.js';
+import type { Payers } from '../checkout/payers.js';
+import type { Clock } from '../clock/clock.js';
+import { callerFor, type Merchant, permittedMerchant } from '../organisations/users/callers.js';
+import type { Lookup } from '../payments/finding/lookup.js';
+import type { Capacity } from '../payments/pipeline/capacity.js';
+import type { Queryable } from '../postgres/database.js';
+import { Fault } from '../values/faults.js';
+import { overwrite, type RequestFigures, type RequestLog } from './answers.js';
+import type { ClientAddresses } from './authentication.js';
+import type { Site } from './operators-listener.js';
+
+export interface PayersSiteParts {
+  readonly database: Queryable;
+  readonly payers: Payers;
+  readonly lookup: Lookup;
+  readonly clock: Clock;
+  readonly capacity: Capacity;
+  readonly assets: PayersAssets;
+  readonly clientAddresses: ClientAddresses;
+  readonly requestLog: RequestLog;
+  readonly requests: RequestFigures;
+  readonly log: Pick<Logger, 'error'>;
+  /** With TLS, or behind a proxy that has it. */
+  readonly isSecure: boolean;
+  readonly draining: () => boolean;
+  /** What the database has lost is not denied. */
+  readonly hasLost: () => boolean;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly type?: string;
+  readonly text?: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For the log. */
+  readonly outcome?: string;
+}
+
+interface Asked {
+  readonly request: IncomingMessage;
+  readonly address: string;
+  readonly path: string;
+  /** The path in its parts. */
+  readonly id: string;
+  readonly rest: readonly string[];
+}
+
+interface AtCheckout {
+  readonly checkout: KnownCheckout;
+  readonly merchant: Merchant;
+}
+
+const HTML = 'text/html; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
+const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
+const FORM_BYTES = 16 * 1024;
+const PAGE_ROUTE = '/{checkout}';
+const STATUS_ROUTE = '/{checkout}/status';
+
+/** Of every answer. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), usb=(), payment=()',
+};
+const STAY_WITH_TLS = { 'strict-transport-security': 'max-age=31536000' };
+
+export class PayersSite implements Site {
+  readonly #files: ReadonlyMap<string, Asset>;
+  readonly #integrity: string;
+  readonly #shown: Shown;
+
+  constructor(private readonly parts: PayersSiteParts) {
+    const { style, script, embedding } = parts.assets;
+    this.#files = new Map([style, script, embedding].map((asset) => [asset.path, asset]));
+    const scripts = [script, embedding].map(({ path, integrity }) => ({ path, integrity }));
+    const styles = [style].map(({ path, integrity }) => ({ path, integrity }));
+    this.#integrity = JSON.stringify({ scripts, styles });
+    this.#shown = { texts: ENGLISH, assets: { style: style.path, script: script.path } };
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    const startedMs = performance.now();
+    // Not known any more once the payer has left.
+    const address = this.parts.clientAddresses.of(request);
+    const { method = '', url = '/' } = request;
+    const path = url.split('?', 1)[0] as string;
+    const [id = '', ...rest] = path.slice(1).split('/');
+    const route = !isCheckoutId(id) ? path : rest.length === 0 ? PAGE_ROUTE : STATUS_ROUTE;
+    void this.#answer({ request, address, path, id, rest })
+      .catch((error: unknown) => this.#away(error))
+      .then((answered) => {
+        // A body that was refused unread may hold a card number.
+        if (!request.complete) request.on('data', overwrite);
+        this.#send(response, method, answered);
+        const durationMs = performance.now() - startedMs;
+        const known = this.#files.has(path) || path === '/integrity' || route !== path ? route : 'unknown';
+        this.parts.requests.of('checkout page').note(answered.status, durationMs);
+        this.parts.requestLog.note({
+          method,
+          route: known,
+          status: answered.status,
+          address,
+          correlationId: undefined,
+          outcome: answered.outcome,
+          durationMs,
+        });
+      });
+  }
+
+  async #answer({ request, address, path, id, rest }: Asked): Promise<Answered> {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const file = this.#files.get(path);
+    if (file !== undefined) return fileAnswer(file);
+    if (path === '/integrity')
+      return {
+        status: 200,
+        type: JSON_TYPE,
+        text: this.#integrity,
+        headers: { 'access-control-allow-origin': '*' },
+      };
+    const isPage = rest.length === 0;
+    if (!isCheckoutId(id) || (!isPage && path !== `/${id}/status`)) return this.#nothing();
+    const allowed = isPage ? ['GET', 'POST'] : ['GET'];
+    if (!allowed.includes(method ?? ''))
+      return {
+        status: 405,
+        type: 'text/plain',
+        text: '',
+        headers: { allow: ['HEAD', ...allowed].join(', ') },
+      };
+    const checkout = await this.parts.payers.find(id);
+    // guard(checkout: what may be lost is not said not to be there): this.parts.hasLost() ⇒ false
+    if (checkout === undefined) return this.parts.hasLost() ? this.#away(undefined) : this.#nothing();
+    if (!isPage) return { status: 200, type: JSON_TYPE, text: JSON.stringify({ status: checkout.status }) };
+    const merchant = await this.#merchantOf(checkout);
+    const at = { checkout, merchant };
+    if (method === 'POST') return this.#post(request, address, at);
+    return this.#show(at, { isFramed: request.headers['sec-fetch-dest'] === 'iframe' });
+  }
+
+  async #merchantOf({ organisationId, merchantId, id }: KnownCheckout): Promise<Merchant> {
+    const acting = { username: `checkout:${id}`, userId: 0 };
+    const caller = await callerFor(this.parts.database, { organisationId, merchantId }, acting);
+    return permittedMerchant(caller, merchantId);
+  }
+
+  /** The page for how the checkout stands. */
+  async #show(
+    { checkout, merchant }: AtCheckout,
+    { isFramed }: { readonly isFramed: boolean },
+  ): Promise<Answered> {
+    const { id, status, terms, attempts, attemptsAllowed } = checkout;
+    const headers = framing(checkout);
+    const shown = { ...this.#shown, checkout, merchant };
+    const page = (text: string, code = 200): Answered => ({
+      status: code,
+      type: HTML,
+      text,
+      headers,
+      outcome: status,
+    });
+    const end = (ending: Ending, paidCents?: number) => page(endPage(ending, { ...shown, paidCents }));
+    switch (status) {
+      case 'processing':
+        return page(processingPage(shown));
+      case 'complete':
+        // In a frame the shop's page is told, and shows what it likes.
+        if (terms.returnUrl !== undefined && !isFramed)
+          return {
+            status: 303,
+            headers: { ...headers, location: withCheckout(terms.returnUrl, id) },
+            outcome: status,
+          };
+        return end('complete', await this.#paidCents(checkout));
+      case 'cancelled':
+        return end('cancelled');
+      case 'expired':
+        return end(attempts.length >= attemptsAllowed ? 'usedUp' : 'expired');
+      case 'open':
+        if (merchant.suspended || merchant.altered) return this.#away(undefined);
+        return page(this.#form({ checkout, merchant }, await this.#outcomeOfLast(checkout)));
+    }
+  }
+
+  async #paidCents({ organisationId, merchantId, resultAudit }: KnownCheckout): Promise<number | undefined> {
+    if (resultAudit === null) return undefined;
+    return (await this.parts.lookup.byAudit({ organisationId }, resultAudit, [merchantId]))?.amountCents;
+  }
+
+  /** Why there is another attempt. */
+  async #outcomeOfLast({ attempts, organisationId, merchantId }: KnownCheckout): Promise<Notice | undefined> {
+    const last = attempts.at(-1);
+    if (last === undefined) return undefined;
+    if (last.audit === null) return 'failed';
+    const transaction = await this.parts.lookup.byAudit({ organisationId }, last.audit, [merchantId]);
+    if (transaction?.status !== 'declined') return 'failed';
+    return transaction.bankAccount === undefined ? 'declined' : 'declinedAccount';
+  }
+
+  #form({ checkout, merchant }: AtCheckout, notice?: Notice, posted?: Posted): string {
+    const quotes = quotesFor(checkout.terms, merchant, this.parts.clock.now());
+    return formPage({ ...this.#shown, checkout, merchant, quotes, notice, posted });
+  }
+
+  /** After an attempt the browser is sent to the page itself: to load that again repeats nothing. */
+  async #post(
+    request: IncomingMessage,
+    address: string,
+    { checkout, merchant }: AtCheckout,
+  ): Promise<Answered> {
+    const { id, terms, status } = checkout;
+    const headers = framing(checkout);
+    const again: Answered = { status: 303, headers: { ...headers, location: `/${id}` }, outcome: status };
+    // guard(checkout: a page of somebody else does not post): isForeign(request) ⇒ false
+    if (isForeign(request) || !FORM.test(request.headers['content-type'] ?? ''))
+      return { ...again, outcome: 'refused' };
+    const form = await readFormBody(request);
+    if (form === undefined) return { status: 413, type: 'text/plain', text: '', outcome: 'refused' };
+    if (status !== 'open') return again;
+    if (merchant.suspended || merchant.altered || this.parts.draining()) return this.#away(undefined);
+    const nowMs = this.parts.clock.now();
+    const posted = readForm(form, terms, nowMs);
+    const refused = (notice: Notice): Answered => ({
+      status: 422,
+      type: HTML,
+      text: this.#form({ checkout, merchant }, notice, posted),
+      headers,
+      outcome: notice,
+    });
+    // Of an earlier page: the attempt was made, and the page says what has come of it.
+    if (posted.n !== checkout.attempts.length + 1) return again;
+    // guard(checkout: a payer pays what the page has shown): posted.quotes !== quotesFor(terms, merchant, nowMs).digest ⇒ false
+    if (posted.quotes !== quotesFor(terms, merchant, nowMs).digest) return refused('changed');
+    if (posted.given === undefined) return refused('wrong');
+    const { capacity, payers } = this.parts;
+    const tenant = checkout.organisationId;
+    if (capacity.refuses(tenant)) return this.#away(undefined);
+    capacity.enter(tenant);
+    try {
+      await payers.pay(checkout, posted.n, posted.given, address);
+    } finally {
+      capacity.leave(tenant);
+    }
+    return again;
+  }
+
+  #nothing(): Answered {
+    return {
+      status: 404,
+      type: HTML,
+      text: endPage('unknown', this.#shown),
+      headers: framing(undefined),
+      outcome: 'unknown',
+    };
+  }
+
+  /** Nothing was paid, or what was paid will be found. */
+  #away(error: unknown): Answered {
+    if (error !== undefined && !(error instanceof Fault || error instanceof Gone)) {
+      const { name, code } = error as { name?: string; code?: string };
+      this.parts.log.error({ name, code }, 'a checkout could not be shown');
+    }
+    const headers = { ...framing(undefined), 'retry-after': '30' };
+    return { status: 503, type: HTML, text: endPage('away', this.#shown), headers, outcome: 'not_processed' };
+  }
+
+  #send(response: ServerResponse, method: string, { status, type, text = '', headers }: Answered): void {
+    if (response.writableEnded) return;
+    response.writeHead(status, {
+      ...HEADERS,
+      ...(this.parts.isSecure && STAY_WITH_TLS),
+      ...(type !== undefined && { 'content-type': type }),
+      'content-length': Buffer.byteLength(text),
+      ...(this.parts.draining() && { connection: 'close' }),
+      ...headers,
+    });
+    response.end(method === 'HEAD' ? undefined : text);
+  }
+}
+
+/** Who may show the page in a frame, and where its form may lead: browsers follow a form's redirects only there. */
+function framing(checkout: KnownCheckout | undefined): Record<string, string> {
+  const { frameOrigins = [], returnUrl, cancelUrl } = checkout?.terms ?? {};
+  const leadsTo = [returnUrl, cancelUrl].filter((url) => url !== undefined).map((url) => new URL(url).origin);
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    `form-action ${["'self'", ...new Set(leadsTo)].join(' ')}`,
+    // guard(checkout: only named origins show the page in a frame): frameOrigins.length === 0 ? "'none'" : frameOrigins.join(' ') ⇒ '*'
+    `frame-ancestors ${frameOrigins.length === 0 ? "'none'" : frameOrigins.join(' ')}`,
+  ].join('; ');
+  return {
+    'content-security-policy': policy,
+    ...(frameOrigins.length === 0 && { 'x-frame-options': 'DENY' }),
+  };
+}
+
+function fileAnswer({ type, content, isLasting }: Asset): Answered {
+  const caching = isLasting ? 'public, max-age=31536000, immutable' : 'public, max-age=3600';
+  return {
+    status: 200,
+    type,
+    text: content,
+    // Scripts that are checked for their integrity are fetched with this.
+    headers: {
+      'cache-control': caching,
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+    },
+  };
+}
+
+/** By what browsers say of a request. Others say nothing, and there are no cookies that a foreign page could use. */
+function isForeign({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  return site !== undefined && site !== 'same-origin' && site !== 'none';
+}
+
+/** Undefined if there is too much of it. The pieces are overwritten: they hold card numbers. */
+async function readFormBody(request: IncomingMessage): Promise<URLSearchParams | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > FORM_BYTES) return undefined;
+  const whole = await new Promise<Buffer | undefined>((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const end = (isWhole: boolean) => {
+      request.off('data', take);
+      resolve(isWhole ? Buffer.concat(pieces) : undefined);
+      for (const piece of pieces) piece.fill(0);
+    };
+    const take = (piece: Buffer) => {
+      length += piece.length;
+      pieces.push(piece);
+      if (length > FORM_BYTES) end(false);
+    };
+    request
+      .on('data', take)
+      .once('end', () => end(true))
+      .once('error', reject)
+      .once('close', () => reject(new Gone()));
+  });
+  const form = whole && new URLSearchParams(whole.toString('utf8'));
+  whole?.fill(0);
+  return form;
+}
+
+/** A payer who has left before the form was there. */
+class Gone extends Error {}
