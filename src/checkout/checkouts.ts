@@ -1,5 +1,5 @@
 // The checkouts of merchants: made, found, cancelled. A correlation ID makes one, however often it is asked for.
-import type { Queryable } from '../postgres/database.js';
+import type { Statement } from '../postgres/database.js';
 import { type Database, isUniqueViolation } from '../postgres/database.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
 import { fault } from '../values/faults.js';
@@ -126,10 +126,7 @@ export class Checkouts {
     return { ...row, terms: JSON.parse(terms) as Terms };
   }
 
-  async #first(
-    statement: Parameters<Queryable['query']>[0],
-    values: unknown[],
-  ): Promise<KnownCheckout | undefined> {
+  async #first(statement: Statement, values: unknown[]): Promise<KnownCheckout | undefined> {
     const { rows } = await this.parts.database.query<CheckoutRow>(statement, values);
     return rows[0] && this.asSealed(rows[0]);
   }
