@@ -76,7 +76,10 @@ function typeOf(schema: Schema): string {
   if (open !== undefined) return `OpenEnum<${literals(open)}>`;
   if (schema.enum !== undefined) return literals(schema.enum);
   if (type === 'integer') return 'number';
-  if (type === 'array' && items !== undefined) return `readonly ${typeOf(items)}[]`;
+  if (type === 'array' && items !== undefined) {
+    const each = typeOf(items);
+    return `readonly ${each.includes(' | ') ? `(${each})` : each}[]`;
+  }
   if (type === 'object' && typeof additionalProperties === 'object')
     return `Readonly<Record<string, ${typeOf(additionalProperties)}>>`;
   if (type === 'string' || type === 'boolean' || type === 'number') return type;

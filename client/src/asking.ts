@@ -36,6 +36,10 @@ export interface Change extends Pick<Call, 'method' | 'path' | 'query' | 'body'>
   readonly operation: string;
   /** After a try of which nobody knows what became: what there is by now, or undefined. */
   readonly find?: () => Promise<unknown>;
+  /** Chosen by the caller; new for each change where it is absent. */
+  readonly correlationId?: string | undefined;
+  /** Whatever was tried before: a refusal may mean that the result is there. */
+  readonly adopts?: boolean;
   /** What a refusal means after such a try: the result, or undefined where it is a refusal. */
   readonly settled?: (refusal: Refused) => Promise<{ readonly result: unknown } | undefined>;
 }
@@ -83,10 +87,10 @@ export class Asking {
   }
 
   async change<Body>(change: Change, options: CallOptions = {}): Promise<Body> {
-    const { operation, method, path, query, body, find, settled } = change;
+    const { operation, method, path, query, body, find, settled, adopts = false } = change;
     const { signal, outcomeTimeoutMs = this.#settings.outcomeTimeoutMs } = options;
     signal?.throwIfAborted();
-    const correlationId = await newCorrelationId();
+    const correlationId = change.correlationId ?? (await newCorrelationId());
     const patience = new Patience(this.#settings, { operation, correlationId }, signal, outcomeTimeoutMs);
     const call = { operation, method, path, query, body, correlationId, signal };
     let inDoubt = false;
@@ -98,7 +102,7 @@ export class Asking {
       if (success !== undefined) return success.body as Body;
       const refusal = refusalIn(result, correlationId);
       if (refusal !== undefined) {
-        const meant = inDoubt ? await settled?.(refusal) : undefined;
+        const meant = inDoubt || adopts ? await settled?.(refusal) : undefined;
         if (meant !== undefined) return meant.result as Body;
         throw refusal;
       }

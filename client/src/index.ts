@@ -1,5 +1,6 @@
 // What the package offers.
 export type { CallOptions } from './asking.js';
+export type { CheckoutOptions, Checkouts } from './checkouts.js';
 export type { Created, CreateOptions } from './creation.js';
 export {
   NothingSent,

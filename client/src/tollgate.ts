@@ -1,5 +1,6 @@
 // The client: what a merchant's backend can do at a gateway.
 import { Asking, type CallOptions } from './asking.js';
+import { Checkouts } from './checkouts.js';
 import { type Created, type CreateOptions, Creations, endingOf } from './creation.js';
 import { OutcomeUnknown, Refused } from './errors.js';
 import type { Begun } from './memory.js';
@@ -37,6 +38,7 @@ export type Recovered =
 const WAIT_SECONDS = 20;
 
 export class Tollgate {
+  readonly checkouts: Checkouts;
   readonly customers: Customers;
   readonly tokens: Tokens;
   readonly #settings: Settings;
@@ -50,6 +52,7 @@ export class Tollgate {
     this.#transport = new Transport(this.#settings, options.username, options.password);
     this.#asking = new Asking(this.#settings, this.#transport);
     this.#creations = new Creations(this.#settings, this.#transport);
+    this.checkouts = new Checkouts(this.#asking);
     this.customers = new Customers(this.#asking);
     this.tokens = new Tokens(this.#asking);
   }

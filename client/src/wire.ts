@@ -48,6 +48,78 @@ export interface BankaccountPaymentMethod {
   readonly bankaccount: Bankaccount;
 }
 
+export interface Checkout {
+  /** Whoever knows it can pay: give it to the payer alone. */
+  readonly id: string;
+  /** The page on which the payer pays. */
+  readonly url: string;
+  /** `processing`: an attempt is under way or in doubt. `expired`: its time is over, or all attempts are used up. */
+  readonly status: OpenEnum<'open' | 'processing' | 'complete' | 'expired' | 'cancelled'>;
+  /** Sydney local time. */
+  readonly created: string;
+  /** Sydney local time. */
+  readonly expires: string;
+  readonly merchant: TransactionMerchant;
+  readonly checkout: CheckoutDetails;
+  /** Attempts that came to a transaction, the first one first. */
+  readonly attempts: readonly CheckoutAttempt[];
+  readonly result?: CheckoutResult;
+  readonly _links: CheckoutLinks;
+}
+
+export interface CheckoutAmount {
+  readonly total_amount: string;
+  readonly currency: string;
+}
+
+export interface CheckoutAttempt {
+  /** The transaction. */
+  readonly audit: number;
+  /** As a look-up shows it. */
+  readonly transaction_status_code: string;
+}
+
+export interface CheckoutDetails {
+  readonly reference: string;
+  readonly amount_details?: CheckoutAmount;
+  /** What the payer does. */
+  readonly operation: OpenEnum<'purchase' | 'preauthorisation' | 'tokenise'>;
+  readonly payment_methods: readonly (OpenEnum<'creditcard' | 'bankaccount'>)[];
+  readonly description?: string;
+  /** The customer in the vault. */
+  readonly customer_id?: number;
+  readonly return_url?: string;
+  readonly cancel_url?: string;
+  /** How often the payer can try. */
+  readonly attempts: number;
+  readonly frame_origins?: readonly string[];
+}
+
+/** `cancel` is there while it is open, `transaction` once it is paid. */
+export interface CheckoutLinks {
+  readonly self: Link;
+  readonly page: Link;
+  readonly cancel?: Link;
+  readonly transaction?: Link;
+}
+
+export interface CheckoutRequest {
+  readonly merchant: Merchant;
+  readonly checkout: NewCheckoutDetails;
+}
+
+/** Once it is complete. */
+export interface CheckoutResult {
+  /** The transaction that paid it. */
+  readonly audit?: number;
+  /** Of `tokenise`: the token of the customer, or, without a customer, good for one payment within 15 minutes. */
+  readonly virtual_pan?: string;
+}
+
+export interface CheckoutResults {
+  readonly results: readonly Checkout[];
+}
+
 export interface CreatedTransaction {
   /** The lasting identifier of the transaction. */
   readonly audit: number;
@@ -99,6 +171,7 @@ export interface CustomerList {
 
 export interface ErrorLinks {
   readonly transaction?: Link;
+  readonly checkout?: Link;
   readonly base?: Link;
 }
 
@@ -111,18 +184,18 @@ export interface Event {
   /** The same event always has the same; no other has it. */
   readonly id: string;
   /** What happened. Ignore types that you do not know: there may be new ones. */
-  readonly type: OpenEnum<'transaction.unknown' | 'transaction.approved' | 'transaction.declined' | 'transaction.pending' | 'transaction.error' | 'transaction.voided' | 'directdebit.returned' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'token.created' | 'token.updated' | 'token.deleted'>;
+  readonly type: OpenEnum<'transaction.unknown' | 'transaction.approved' | 'transaction.declined' | 'transaction.pending' | 'transaction.error' | 'transaction.voided' | 'directdebit.returned' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'checkout.complete' | 'checkout.expired' | 'checkout.cancelled'>;
   /** Sydney local time. */
   readonly created: string;
   readonly merchant: EventMerchant;
-  /** Counts the events of one transaction, customer or token from 1. */
+  /** Counts the events of one transaction, customer, token or checkout from 1. */
   readonly version: number;
   readonly data: EventData;
 }
 
-/** What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token. */
+/** What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it. */
 export interface EventData {
-  /** Of a transaction. */
+  /** Of a transaction, or of the one that has paid a checkout. */
   readonly audit?: number;
   /** Sydney local time. Approximate on creating responses, exact on lookups. */
   readonly gateway_timestamp?: string;
@@ -142,6 +215,8 @@ export interface EventData {
   readonly preferred_name?: string;
   /** Of a token. */
   readonly active?: boolean;
+  /** Of a checkout. */
+  readonly checkout_id?: string;
   readonly _links: EventDataLinks;
 }
 
@@ -150,6 +225,7 @@ export interface EventDataLinks {
   readonly target?: Link;
   readonly tokens?: Link;
   readonly customer?: Link;
+  readonly transaction?: Link;
 }
 
 export interface EventList {
@@ -282,6 +358,30 @@ export type MaskedPaymentMethod = MaskedCreditcardPaymentMethod | MaskedBankacco
 export interface Merchant {
   /** The merchant that the transaction is for. */
   readonly id: number;
+}
+
+export interface NewCheckoutDetails {
+  /** The merchant's reference, which the transaction gets, too. */
+  readonly reference: string;
+  readonly amount_details?: AmountDetails;
+  /** `tokenise` takes no amount: it gives a virtual PAN, which pays later. */
+  readonly operation?: 'purchase' | 'preauthorisation' | 'tokenise';
+  /** Between which the payer can choose. */
+  readonly payment_methods?: readonly ('creditcard' | 'bankaccount')[];
+  /** Shown to the payer. */
+  readonly description?: string;
+  /** A customer in the vault. The payer may keep the card as a token of it; with `tokenise` the card becomes one. */
+  readonly customer_id?: number;
+  /** Where the payer goes after the end, with `checkout=ID` added. */
+  readonly return_url?: string;
+  /** Where the payer goes who does not want to pay. */
+  readonly cancel_url?: string;
+  /** For how many seconds it can be paid. */
+  readonly expires_in?: number;
+  /** How often the payer can try. */
+  readonly attempts?: number;
+  /** Origins of pages that may show the page in a frame. None: it cannot be framed. */
+  readonly frame_origins?: readonly string[];
 }
 
 export interface NewCustomer {

@@ -27,6 +27,17 @@ ${LOG}(found?.audit, found?.outcome);`,
   listTransactions: () => `for await (const transaction of tollgate.history({ status: 'approved' })) {
   ${LOG}(transaction.audit, transaction.outcome);
 }`,
+  createCheckout: (body) => `const checkout = await tollgate.checkouts.create(${body});
+${LOG}(checkout.url);`,
+  lookUpCheckout: () => `const checkout = await tollgate.checkouts.get(checkoutId);
+${LOG}(checkout.status, checkout.result?.audit);`,
+  searchCheckouts: () => `const checkout = await tollgate.checkouts.search({
+  merchant_id: 1,
+  correlation_id_lookup: correlationId,
+});
+${LOG}(checkout?.url);`,
+  cancelCheckout: () => `const checkout = await tollgate.checkouts.cancel(checkoutId);
+${LOG}(checkout.status);`,
   settlementOfDay: () => `const day = await tollgate.settlement('2026-11-16');
 ${LOG}(day.closed, day.net);`,
   searchCustomers: () => `for await (const customer of tollgate.customers.list({ name: 'Ada' })) {
@@ -99,6 +110,19 @@ print(transaction.outcome.value, transaction.transaction)`,
 print(found and found.outcome.value)`,
   listTransactions: `for transaction in tollgate.history(status="approved"):
     print(transaction.audit, transaction.outcome.value)`,
+  createCheckout: `checkout = tollgate.checkouts.create(
+    reference="order-1001",
+${AMOUNT}
+    description="Two tickets for Saturday",
+    return_url="https://shop.example/paid",
+)
+print(checkout.url)`,
+  lookUpCheckout: `checkout = tollgate.checkouts.get(checkout_id)
+print(checkout.status, checkout.audit)`,
+  searchCheckouts: `checkout = tollgate.checkouts.search(correlation_id)
+print(checkout and checkout.url)`,
+  cancelCheckout: `checkout = tollgate.checkouts.cancel(checkout_id)
+print(checkout.status)`,
   settlementOfDay: `day = tollgate.settlement("2026-11-16")
 print(day.closed, day.net)`,
   searchCustomers: `for customer in tollgate.customers.list(name="Ada"):

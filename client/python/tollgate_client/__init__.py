@@ -7,6 +7,7 @@
 from .answers import (
     AcquirerStatus,
     AmountDetails,
+    Checkout,
     Created,
     Customer,
     Event,
@@ -44,6 +45,7 @@ __all__ = [
     "Cancelled",
     "Card",
     "CardToStore",
+    "Checkout",
     "COLUMNS",
     "Created",
     "Customer",

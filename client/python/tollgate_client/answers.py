@@ -152,6 +152,26 @@ class Token:
 
 
 @dataclass(frozen=True)
+class Checkout:
+    """A page on which a payer pays. Whoever knows its `url` can pay: give it to the payer alone."""
+
+    id: str = field(repr=False)
+    url: str = field(repr=False)
+    #: `open`, `processing`, `complete`, `expired` or `cancelled`; there may be new ones.
+    status: str
+    merchant_id: int
+    #: Of the transaction that has paid it.
+    audit: int | None
+    #: What `tokenise` has come to.
+    virtual_pan: str | None = field(repr=False)
+    raw: Json = field(repr=False, compare=False)
+
+    @property
+    def complete(self) -> bool:
+        return self.status == "complete"
+
+
+@dataclass(frozen=True)
 class Event:
     id: str
     type: str
@@ -203,6 +223,28 @@ def _read_details(body: object) -> TransactionDetails:
         payment_method=_object(details.get("payment_method", {})),
         directdebit_mode=_text_or_none(details.get("directdebit_mode")),
     )
+
+
+def read_checkout(body: object) -> Checkout:
+    whole = _object(body)
+    result = _object(whole.get("result", {}))
+    audit = result.get("audit")
+    return Checkout(
+        id=_text(whole.get("id")),
+        url=_text(whole.get("url")),
+        status=_text(whole.get("status")),
+        merchant_id=_integer(_object(whole.get("merchant")).get("id")),
+        audit=None if audit is None else _integer(audit),
+        virtual_pan=_text_or_none(result.get("virtual_pan")),
+        raw=whole,
+    )
+
+
+def read_checkouts(body: object) -> list[Checkout]:
+    results = _object(body).get("results")
+    if not isinstance(results, list):
+        raise Unreadable
+    return [read_checkout(each) for each in results]
 
 
 def read_customer(body: object) -> Customer:

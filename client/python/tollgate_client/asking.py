@@ -51,15 +51,19 @@ class Asking:
         query: Mapping[str, object] | None = None,
         body: Payload | None = None,
         settled: Callable[[Refused], Body | None] | None = None,
+        correlation_id: str | None = None,
+        adopts: bool = False,
         outcome_timeout_seconds: float | None = None,
         cancel: threading.Event | None = None,
     ) -> Body:
         """To do it twice is to do it once. `settled` says what a refusal means after a try of which nobody knows what became: the
-        result, or None where it is a refusal."""
+        result, or None where it is a refusal. With `adopts` it is asked after every try: the result may have been there before."""
         timeout = self._gateway.settings.request_timeout_seconds
         target = self._gateway.path(path, query)
         limit = outcome_timeout_seconds
-        return self._until_answered(operation, method, target, read, body, settled, timeout, limit, cancel)
+        return self._until_answered(
+            operation, method, target, read, body, settled, timeout, limit, cancel, correlation_id, adopts
+        )
 
     def _until_answered(
         self,
@@ -72,11 +76,13 @@ class Asking:
         timeout: float,
         limit: float | None,
         cancel: threading.Event | None,
+        chosen_id: str | None = None,
+        adopts: bool = False,
     ) -> Body:
         if cancel is not None and cancel.is_set():
             raise Cancelled
         settings = self._gateway.settings
-        correlation_id = str(uuid4())
+        correlation_id = chosen_id or str(uuid4())
         limit = settings.outcome_timeout_seconds if limit is None else limit
         patience = Patience(self._gateway, operation, correlation_id, cancel, limit)
         doubt = sent = False
@@ -99,7 +105,7 @@ class Asking:
                     return read(reply.body)
                 if reply.status < 500 and reply.status not in TRY_AGAIN:
                     refused = reply.refusal()
-                    meant = settled(refused) if doubt and settled is not None else None
+                    meant = settled(refused) if (doubt or adopts) and settled is not None else None
                     if meant is None:
                         raise refused
                     return meant

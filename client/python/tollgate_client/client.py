@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from .answers import Event, Transaction, read_event, read_search, read_transaction
 from .asking import Asking
+from .checkouts import Checkouts
 from .creation import BeforeSend
 from .errors import Cancelled, OutcomeUnknown, Refused, Unavailable
 from .gateway import Gateway
@@ -82,6 +83,7 @@ class Tollgate(Payments):
         self._memory = memory
         self._asking = Asking(self._gateway)
         self._made_at = time.monotonic()
+        self.checkouts = Checkouts(self._asking, merchant_id)
         self.customers = Customers(self._asking, merchant_id)
         self.tokens = Tokens(self._asking, merchant_id)
 
