@@ -74,9 +74,6 @@ const EVENTS = `
  */
 export const CLAIM_ATTEMPT: Statement = {
   name: 'claim-checkout-attempt',
-  // guard(checkout: one attempt at a time): AND attempt_until IS NULL ⇒
-  // guard(checkout: an attempt is made once): AND attempts = $3::integer - 1 ⇒
-  // guard(checkout: no attempt after its time): AND expires_at > gateway_now() ⇒
   text: `
     WITH claimed AS (
       UPDATE checkout SET attempts = attempts + 1, attempt_until = now() + $4::integer * interval '1 millisecond'

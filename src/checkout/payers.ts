@@ -73,7 +73,6 @@ export class Payers {
     try {
       const { caller, merchant } = await this.#ready(checkout, inFlight);
       isOurs = await this.#claim(checkout, n);
-      // guard(checkout: an attempt is claimed before it is paid): if (!isOurs) return; ⇒
       if (!isOurs) return;
       if (given.kind === 'bank_account') await this.#noteAgreement(checkout, n, given, address);
       const { operation, amountCents, currency } = checkout.terms;

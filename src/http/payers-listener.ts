@@ -55,7 +55,6 @@ export async function listenForPayers(options: ListenerOptions): Promise<PayersL
     {
       listener: 'checkout',
       most: MOST_CONNECTIONS,
-      // guard(checkout: no network takes every connection of payers): count: MOST_OF_NETWORK ⇒ count: MOST_CONNECTIONS
       mostOfNetwork: { count: MOST_OF_NETWORK, proxies: options.trustedProxies },
       mostHandshakes: MOST_HANDSHAKES,
     },

@@ -21,6 +21,7 @@ export interface Things {
   readonly historyAfter: string;
   /** The correlation ID of a purchase. */
   readonly correlationId: string;
+  readonly checkoutId: string;
 }
 
 export interface Attempt {
@@ -116,6 +117,10 @@ function foreignIds(parameters: readonly string[], things: Things, ownCustomer: 
       error: 'transaction_not_found path/audit',
     }));
   }
+  if (parameters.includes('id')) {
+    const theirs = { id: things.checkoutId };
+    return [{ what: 'a checkout of merchant 1', path: theirs, error: 'checkout_not_found path/id' }];
+  }
   const path = { customer_id: things.customerId, token_id: things.tokenId };
   const theirs = { what: 'a customer of merchant 1', path, error: 'customer_not_found path/customer_id' };
   if (!parameters.includes('token_id') || ownCustomer === undefined) return [theirs];
@@ -177,10 +182,11 @@ function pathsFor(parameters: readonly string[], things: Things): Fill[] {
       audit,
       customer_id: things.customerId,
       token_id: things.tokenId,
+      id: things.checkoutId,
       // The day on which everything of merchant 1's settles.
       date: settlementDay(Date.now()),
     },
-    { audit: NOBODY, customer_id: NOBODY, token_id: NOBODY, date: '2000-01-03' },
+    { audit: NOBODY, customer_id: NOBODY, token_id: NOBODY, id: 'co_nobody', date: '2000-01-03' },
   ];
 }
 

@@ -6,6 +6,7 @@ import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { type Answer, type Client, client } from '../../testkit/client.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { createCheckout } from '../../testkit/payer.js';
 import { rowsOf } from '../../testkit/secret-scan.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 import { vaultOf } from '../../testkit/vault-client.js';
@@ -48,7 +49,8 @@ const CALLERS: readonly Who[] = [
 ];
 
 beforeAll(async () => {
-  [full, empty] = await Promise.all([testGateway(), testGateway()]);
+  const settings = { CHECKOUT_PORT: '0' };
+  [full, empty] = await Promise.all([testGateway({ settings }), testGateway({ settings })]);
   for (const { name, own, as } of CALLERS) {
     const ids = await Promise.all([full, empty].map((gateway) => settleIn(as(gateway), own)));
     expect(ids[0]).toBe(ids[1]);
@@ -109,6 +111,7 @@ async function makeThings({ api }: TestGateway): Promise<Things> {
     after: cursorIn(next),
     historyAfter: cursorIn(nextInHistory),
     correlationId,
+    checkoutId: (await createCheckout(api)).body.id,
   };
 }
 

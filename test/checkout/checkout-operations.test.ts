@@ -51,6 +51,7 @@ describe('creating', () => {
     expect(none.body).toEqual({ results: [] });
   });
 
+  // catches(checkout: a correlation ID makes one)
   test('the same correlation ID again, also at the same moment → 409 with a link to the first', async () => {
     const correlationId = randomUUID();
     const answers = await Promise.all(
@@ -122,6 +123,7 @@ describe('creating', () => {
     ['an address with a card number', { return_url: 'https://shop.example/4111111111111111' }, 'return_url'],
     ['a customer who is not there', { customer_id: 2_000_000 }, 'customer_id'],
   ];
+  // catches(checkout: a payer of a live merchant returns over TLS)
   test.each(cases)('%s → refused, and the field is named', async (_, details, field) => {
     const refused = await createCheckout(api, details);
     expect(refused.errors.join(), refused.text).toContain(`body/checkout/${field}`);
@@ -141,6 +143,7 @@ describe('creating', () => {
 });
 
 describe('somebody else’s', () => {
+  // catches(checkout: a merchant sees its own)
   test('an unknown and a foreign one → the same 404 for every operation', async () => {
     const { id } = (await createCheckout(api)).body;
     const stranger = gateway.as(gateway.stranger);

@@ -28,6 +28,7 @@ describe('what it shows', () => {
     expect(text).not.toContain('BSB');
   });
 
+  // catches(checkout: a payer pays what the page has shown)
   test('a surcharge is shown before the payer agrees, by card where it differs, and what has changed is shown again', async () => {
     const { url } = (await createCheckout(api, {}, 2)).body;
     await gateway.sqlSealed(
@@ -82,6 +83,7 @@ describe('what it shows', () => {
 });
 
 describe('what it lets nobody do', () => {
+  // catches(checkout: only named origins show the page in a frame)
   test('headers: no strangers’ scripts, no frame, no referrer, nothing kept', async () => {
     const framed = { frame_origins: ['https://shop.example'], return_url: 'https://back.example/x' };
     const plain = await new Payer((await createCheckout(api)).body.url).look();
@@ -101,6 +103,7 @@ describe('what it lets nobody do', () => {
     expect(shown.headers.get('x-frame-options')).toBeNull();
   });
 
+  // catches(checkout: a page of somebody else does not post)
   test('a form that another site has posted, or that is none → nothing is paid', async () => {
     const { id, url } = (await createCheckout(api)).body;
     const page = await new Payer(url).look();

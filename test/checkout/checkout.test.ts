@@ -94,6 +94,7 @@ describe('paying', () => {
     );
   });
 
+  // catches(checkout: no debit without the payer's agreement)
   test('a bank account → debited, and what was agreed to is journalled', async () => {
     const gateway = await gatewayWithPages();
     const { id, url } = (
@@ -138,6 +139,8 @@ describe('one payment', () => {
     }
   });
 
+  // catches(checkout: while a payment is in doubt there is no other)
+  // catches(checkout: not cancelled while something is under way)
   test('in doubt → no other attempt; found out to be approved → complete', async () => {
     const scripted = new ScriptedAcquirer();
     const gateway = await testGateway({ settings: WITH_PAGES, acquirers: [scripted] });
@@ -175,6 +178,7 @@ describe('one payment', () => {
     expect(await charged(gateway)).toBe(1);
   });
 
+  // catches(checkout: a payment is denied only behind a fence)
   test('an attempt that its process has left before it was a payment → none can come of it, and there is another', async () => {
     const gateway = await gatewayWithPages();
     const { id, url } = (await createCheckout(gateway.api)).body;
@@ -212,33 +216,78 @@ describe('one payment', () => {
     expect(scripted.requests).toHaveLength(1);
   });
 
-  test('whoever writes to the database changes no amount, opens nothing that has ended and makes no second payment', async () => {
+  // catches(schema: a checkout that has ended is not opened again)
+  // catches(schema: no attempt of a checkout is forgotten)
+  // catches(schema: a checkout keeps what it asks for)
+  // catches(schema: an attempt that is decided stays decided)
+  // catches(schema: a checkout is paid once)
+  // catches(schema: a checkout ends only when nothing of it is under way)
+  // catches(roles: nobody removes a checkout)
+  test('whoever writes to the database opens nothing that has ended, and makes no second payment', async () => {
     const gateway = await gatewayWithPages();
     const { id, url } = (await createCheckout(gateway.api)).body;
     await new Payer(url).pay(CARD);
-    const tries = [
-      `UPDATE checkout SET status = 'open', result_audit = NULL`,
-      `UPDATE checkout SET attempts = 0`,
+    const open = (await createCheckout(gateway.api)).body;
+    const underWay = `UPDATE checkout SET attempts = 1, attempt_until = now() + interval '1 minute' WHERE id = '${open.id}'`;
+    await gateway.sql(underWay);
+    const ofOwner = [
+      `UPDATE checkout SET status = 'open', result_audit = NULL WHERE id = '${id}'`,
+      `UPDATE checkout SET attempts = 0 WHERE id = '${open.id}'`,
+      `UPDATE checkout SET terms = '{}'`,
+      `UPDATE checkout SET status = 'cancelled' WHERE id = '${open.id}'`,
       `UPDATE checkout_attempt SET outcome = 'not paid'`,
+      `INSERT INTO checkout_attempt (organisation_id, checkout, n, claimed_at) SELECT organisation_id, checkout, 2, now() FROM checkout_attempt`,
       `DELETE FROM checkout_attempt`,
       `DELETE FROM checkout`,
-      `UPDATE checkout SET terms = '{}'`,
-      `INSERT INTO checkout_attempt (organisation_id, checkout, n, claimed_at) SELECT organisation_id, checkout, 2, now() FROM checkout_attempt`,
     ];
-    for (const text of tries) {
-      await expect(gateway.sql(text), text).rejects.toThrow();
-      for (const login of ['tollgate_application', 'tollgate_operator'] as const)
-        await expect(gateway.sqlAs(login, text), `${login}: ${text}`).rejects.toThrow();
-    }
+    for (const text of ofOwner) await expect(gateway.sql(text), text).rejects.toThrow();
+    const forbidden = [
+      `UPDATE checkout SET terms = '{}'`,
+      `UPDATE checkout SET merchant_id = 2`,
+      `UPDATE checkout SET expires_at = 'infinity'`,
+      `DELETE FROM checkout`,
+      `DELETE FROM checkout_attempt`,
+    ];
+    for (const login of ['tollgate_application', 'tollgate_operator'] as const)
+      for (const text of forbidden)
+        await expect(gateway.sqlAs(login, text), `${login}: ${text}`).rejects.toThrow('permission denied');
     expect((await lookedUp(gateway, id)).status).toBe('complete');
-    const open = (await createCheckout(gateway.api)).body;
+  });
+
+  // catches(checkout: paid only as it was sealed)
+  // catches(checkout: sealed with what it asks for)
+  test('what it asks for was changed in the database → nobody sees it, and nobody pays it', async () => {
+    const gateway = await gatewayWithPages();
+    const { id, url } = (await createCheckout(gateway.api)).body;
+    const page = await new Payer(url).look();
     await gateway.sql(`ALTER TABLE checkout DISABLE TRIGGER checkout_is_kept`);
-    await gateway.sql(`UPDATE checkout SET terms = replace(terms::text, '1995', '1')::json WHERE id = $1`, [
-      open.id,
-    ]);
-    expect((await new Payer(open.url).look()).status).toBe(503);
-    expect((await gateway.api.get(`/checkouts/${open.id}`)).status).toBe(503);
-    expect(gateway.logged()).toContain(`checkout/${open.id}`);
+    await gateway.sql(`UPDATE checkout SET terms = replace(terms::text, '1995', '1')::json`);
+    expect((await new Payer(url).look()).status).toBe(503);
+    expect((await new Payer(url).pay(CARD, page)).status).toBe(503);
+    expect((await gateway.api.get(`/checkouts/${id}`)).status).toBe(503);
+    expect(gateway.logged()).toContain('a row is not as it was sealed');
+    expect(await charged(gateway)).toBe(0);
+  });
+
+  // catches(checkout: what was received before an organisation came from another cell is not processed)
+  test('its organisation has come from another cell → what was received before is not paid', async () => {
+    const gateway = await gatewayWithPages();
+    const { id, url } = (await createCheckout(gateway.api)).body;
+    const page = await new Payer(url).look();
+    await gateway.sql(`UPDATE organisation SET arrived_absence = 1000000`);
+    expect((await new Payer(url).pay(CARD, page)).status).toBe(503);
+    await gateway.sql(`UPDATE organisation SET arrived_absence = 0`);
+    expect((await lookedUp(gateway, id)).attempts).toEqual([]);
+    expect((await new Payer(url).pay(CARD, page)).text).toContain('you have paid');
+  });
+
+  // catches(checkout: what may be lost is not said not to be there)
+  test('the database was restored → a checkout that is not there is not denied', async () => {
+    const gateway = await gatewayWithPages();
+    const unknown = new Payer(`${gateway.checkoutUrl}/co_${'b'.repeat(28)}`);
+    expect((await unknown.look()).status).toBe(404);
+    await gateway.sql(`UPDATE gateway SET lost_from = now() - interval '1 hour', lost_until = now()`);
+    await until(async () => (await unknown.look()).status === 503);
   });
 });
 
@@ -259,6 +308,9 @@ describe('time', () => {
 });
 
 describe('tokenise', () => {
+  // catches(one-time cards: for the merchant that they were given to)
+  // catches(one-time cards: the CVV is gone once it was used)
+  // catches(roles: operators do not get at cards for one payment)
   test('a card for one payment: pays once for this merchant, with its CVV, and leaves nothing behind', async () => {
     const gateway = await gatewayWithPages();
     const tokenise = { operation: 'tokenise', amount_details: undefined };
@@ -269,6 +321,9 @@ describe('tokenise', () => {
     expect(pan).toMatch(/^9\d{15}$/);
     const sealed = await gateway.sql<{ sealed: Buffer }>(`SELECT sealed FROM one_time_card`);
     expect(sealed[0]?.sealed.includes('4111')).toBe(false);
+    await expect(gateway.sqlAs('tollgate_operator', 'SELECT sealed FROM one_time_card')).rejects.toThrow(
+      'permission denied',
+    );
     const foreign = await gateway.api.purchase({ merchant: 2, pan });
     expect(foreign.code).toBe('token_not_usable');
     const refund = await gateway.api.standaloneRefund({ pan });
@@ -279,6 +334,7 @@ describe('tokenise', () => {
     expect((await gateway.api.purchase({ pan })).code).toBe('token_not_usable');
   });
 
+  // catches(one-time cards: for one payment)
   test('two payments at once with a card for one → one of them', async () => {
     const gateway = await gatewayWithPages();
     const { id, url } = (
@@ -291,6 +347,7 @@ describe('tokenise', () => {
     expect(answers.filter(({ code }) => code === 'token_not_usable')).toHaveLength(5);
   });
 
+  // catches(one-time cards: for some minutes)
   test('after a quarter of an hour → gone, and its CVV with it', async () => {
     const gateway = await gatewayWithPages();
     const { id, url } = (

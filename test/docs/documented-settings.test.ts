@@ -82,12 +82,12 @@ test('a setting without a documented default is undefined when it is not set', (
     trustedProxies,
     otlp,
     operatorToken,
+    checkoutUrl,
     console: operators,
   } = readSettings({});
   expect([databaseUrl, crashAt, keyEncryption]).toEqual([undefined, undefined, { provider: 'file' }]);
-  expect([tls, trustedProxies, otlp, operatorToken, operators?.metricsToken, operators?.publicUrl]).toEqual(
-    new Array(6).fill(undefined),
-  );
+  const unset = [tls, trustedProxies, otlp, operatorToken, checkoutUrl];
+  expect([...unset, operators?.metricsToken, operators?.publicUrl]).toEqual(new Array(7).fill(undefined));
   expect(readSettings(ENVIRONMENTS[1]).keyEncryption).toMatchObject({ namespace: undefined });
   const without = ROWS.filter(({ byDefault }) => byDefault === undefined).map(({ name }) => name);
   expect(without).toEqual([
@@ -96,6 +96,7 @@ test('a setting without a documented default is undefined when it is not set', (
     'TOLLGATE_OPERATING_DATABASE_URL',
     'TOLLGATE_FLEET',
     'TOLLGATE_CONSOLE_URL',
+    'TOLLGATE_CHECKOUT_URL',
     'TOLLGATE_OIDC_ISSUER',
     'TOLLGATE_OIDC_CLIENT_ID',
     'TOLLGATE_OIDC_CLIENT_SECRET',

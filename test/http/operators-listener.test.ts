@@ -78,6 +78,15 @@ describe('settings', () => {
       { TOLLGATE_OTLP_ENDPOINT: 'https://collector.example', TOLLGATE_OTLP_HEADERS: 'key' },
       /^TOLLGATE_OTLP_HEADERS must be NAME=VALUE, with commas between$/,
     ],
+    [
+      { TOLLGATE_CHECKOUT_HOST: '0.0.0.0' },
+      /^TOLLGATE_CHECKOUT_HOST: card numbers would come to 0.0.0.0 without TLS/,
+    ],
+    [
+      { TOLLGATE_CHECKOUT_URL: 'http://pay.example' },
+      /^TOLLGATE_CHECKOUT_URL must be an address such as https/,
+    ],
+    // catches(settings: no pages for payers outside loopback without TLS)
     // catches(traces: spans go over no network in clear)
     // catches(metrics: outside loopback not without a token)
   ])('%o → refused', (environment, line) => {

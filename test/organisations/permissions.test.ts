@@ -23,7 +23,7 @@ const SOON = { timeout: 60_000 };
 let gateway: TestGateway;
 let database: Database;
 beforeAll(async () => {
-  gateway = await testGateway({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
+  gateway = await testGateway({ settings: { TRUSTED_PROXIES: '127.0.0.1', CHECKOUT_PORT: '0' } });
   database = operatorsDatabase(gateway);
 });
 afterAll(async () => {
@@ -33,10 +33,25 @@ afterAll(async () => {
 
 /** What each permission stands for; the vault's is for all that concerns customers and tokens. */
 const OPERATIONS_OF: Readonly<Record<Permission, readonly string[]>> = {
-  payments: ['createPurchase', 'createPreauthorisation', 'createCompletion', 'voidTransaction'],
+  payments: [
+    'createPurchase',
+    'createPreauthorisation',
+    'createCompletion',
+    'voidTransaction',
+    'createCheckout',
+    'cancelCheckout',
+  ],
   refunds: ['createRefund'],
   'standalone-refunds': ['createStandaloneRefund'],
-  read: ['lookUpTransaction', 'searchTransactions', 'listTransactions', 'settlementOfDay', 'listEvents'],
+  read: [
+    'lookUpTransaction',
+    'searchTransactions',
+    'listTransactions',
+    'settlementOfDay',
+    'listEvents',
+    'lookUpCheckout',
+    'searchCheckouts',
+  ],
   vault: OPERATIONS.filter(({ tag }) => tag === 'Customers' || tag === 'Tokens').map(({ id }) => id),
 };
 

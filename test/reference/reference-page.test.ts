@@ -7,9 +7,9 @@ import {
 } from '../../src/api/openapi/openapi.js';
 import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { PROBLEMS } from '../../src/api/problems.js';
-import { Html } from '../../src/values/html.js';
 import { filled } from '../../src/reference/html.js';
 import { referencePage } from '../../src/reference/page.js';
+import { Html } from '../../src/values/html.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { textOf } from '../../testkit/page-text.js';
 

@@ -27,7 +27,7 @@ import type { Customers } from '../../vault/customers.js';
 import { OPEN, openEnum } from '../openapi/openapi-components.js';
 import { operation } from '../operation.js';
 import { type Problem, problem, RefusedRequest, refused, refusedFor } from '../problems.js';
-import { problemOf } from '../refusals.js';
+import { problemOf, refusalOf } from '../refusals.js';
 import { CORRELATION_ID, Id, Link, RestrictedText, WebAddress, WebOrigin } from '../schemas.js';
 import { type Static, Type } from '../typebox.js';
 import { MERCHANT, TIMESTAMP } from './examples.js';
@@ -373,6 +373,15 @@ async function found(
   return payers.asItIs(checkout);
 }
 
+/** In the body. */
+function merchantNamed(caller: Caller, merchantId: number): Merchant {
+  try {
+    return actingMerchant(caller, merchantId);
+  } catch (error) {
+    throw refusalOf(error, true) ?? error;
+  }
+}
+
 /** Without pages there are no checkouts. */
 function pagesAt({ checkoutUrl }: CheckoutServices): string {
   if (checkoutUrl === undefined) throw refused('route_not_found');
@@ -424,7 +433,7 @@ export const CHECKOUT_OPERATIONS = [
     async handle({ caller, correlationId, address, body }, services: CheckoutServices) {
       const { checkouts, clock, customers } = services;
       const base = pagesAt(services);
-      const merchant = actingMerchant(caller, body.merchant.id);
+      const merchant = merchantNamed(caller, body.merchant.id);
       const { organisationId, userId, username } = caller;
       const merchantId = merchant.id;
       const earlier = await checkouts.byCorrelationId(organisationId, merchantId, correlationId);

@@ -1,0 +1,50 @@
+// Checkouts move with their organisation: open ones are paid at the destination, and what has ended stays as it ended.
+import { expect, test } from 'vitest';
+import { CARD, createCheckout, DECLINED_CARD, Payer } from '../../testkit/payer.js';
+import { twoCells } from '../../testkit/two-cells.js';
+
+// catches(moving: a checkout that was changed does not become genuine)
+test('an organisation moves → its checkouts go on where they were; one that somebody has changed stays broken', async () => {
+  const cells = await twoCells({ settings: { CHECKOUT_PORT: '0' } });
+  const { one, two } = cells;
+  try {
+    const open = (await createCheckout(one.api)).body;
+    const paid = (await createCheckout(one.api)).body;
+    const tried = (await createCheckout(one.api)).body;
+    const changed = (await createCheckout(one.api)).body;
+    await new Payer(paid.url).pay(CARD);
+    await new Payer(tried.url).pay(DECLINED_CARD);
+    await one.sql(`ALTER TABLE checkout DISABLE TRIGGER checkout_is_kept`);
+    await one.sql(`UPDATE checkout SET terms = replace(terms::text, '1995', '1')::json WHERE id = $1`, [
+      changed.id,
+    ]);
+    const refused = await cells.command('one', 'organisation', 'move', '1', '--to', 'two');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`checkout/${changed.id}`)]);
+    const moved = await cells.command(
+      'one',
+      'organisation',
+      'move',
+      '1',
+      '--to',
+      'two',
+      '--even-broken',
+      `checkout/${changed.id}`,
+    );
+    expect(moved.code, moved.stderr).toBe(0);
+    const there = (url: string) =>
+      new Payer(url.replace(one.checkoutUrl as string, two.checkoutUrl as string));
+    const api = two.as(one.owner);
+    expect((await api.get(`/checkouts/${paid.id}`)).body).toMatchObject({ status: 'complete' });
+    expect((await there(paid.url).pay(CARD)).text).toContain('you have paid');
+    expect((await there(tried.url).look()).text).toContain('You can try 4 more times');
+    for (const { url } of [open, tried]) expect((await there(url).pay(CARD)).text).toContain('you have paid');
+    expect((await there(changed.url).look()).status).toBe(503);
+    expect((await new Payer(open.url).look()).status).toBe(503);
+    const numbers = await two.sql<{ number: number }>(`SELECT number FROM checkout ORDER BY number`);
+    const next = (await createCheckout(api)).body;
+    expect(next.status).toBe('open');
+    expect(new Set(numbers.map(({ number }) => number)).size).toBe(4);
+  } finally {
+    await cells.close();
+  }
+}, 120_000);
