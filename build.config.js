@@ -13,7 +13,12 @@ const TSC = 'node_modules/typescript/bin/tsc';
 const DIST = {
   stamp: 'dist/.built-from',
   // The last of each step.
-  made: ['client/dist/index.js', 'dist/program/files.json', 'dist/console/index.html', 'dist/payers/page.css'],
+  made: [
+    'client/dist/index.js',
+    'dist/program/files.json',
+    'dist/console/index.html',
+    'dist/payers/page.css',
+  ],
   sources: [
     ...['bin', 'checkout', 'client/src', 'console/src', 'reference', 'src'],
     // The reference page shows parts of them.
