@@ -45,7 +45,7 @@ export class Payer {
   }
 
   /** Sends the form as a browser does. `page`: the one that it was seen on; loaded now if it is absent. */
-  async send(fields: Fields, page?: PageSeen): Promise<PageSeen> {
+  async send(fields: Fields, page?: PageSeen, signal?: AbortSignal): Promise<PageSeen> {
     const { hidden = {} } = page ?? (await this.look());
     return seen(
       await fetch(this.url, {
@@ -53,6 +53,7 @@ export class Payer {
         redirect: 'manual',
         headers: { 'sec-fetch-site': 'same-origin', ...this.headers },
         body: new URLSearchParams({ ...hidden, ...fields }),
+        ...(signal && { signal }),
       }),
     );
   }
