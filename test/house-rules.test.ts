@@ -41,6 +41,7 @@ const PACKAGE_HOMES: Readonly<Record<string, string | readonly string[]>> = {
   '@fastify/cookie': 'console',
   'temporal-polyfill': 'values',
   'ipaddr.js': 'webhooks',
+  uqr: 'checkout',
   '@simplewebauthn/server': 'operators',
   'openid-client': 'operators',
   'age-encryption': 'vault',

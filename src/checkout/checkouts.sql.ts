@@ -52,6 +52,11 @@ export const CHECKOUT_BY_CORRELATION_ID: Statement = {
   text: `${CHECKOUT} WHERE c.organisation_id = $1 AND c.merchant_id = $2 AND c.correlation_id = $3`,
 };
 
+export const MERCHANTS_OF_CHECKOUTS: Statement = {
+  name: '',
+  text: `SELECT organisation_id AS organisation, id FROM merchant WHERE id = $1`,
+};
+
 /** Newest first, of these merchants ($2) of an organisation ($1), after a number ($4). */
 export const LIST_CHECKOUTS: Statement = {
   name: '',

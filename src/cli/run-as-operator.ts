@@ -7,7 +7,7 @@ import { demoFileToUpdate } from '../demo/demo.js';
 import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { paidElsewhere } from '../gateway/fleet/paid-elsewhere.js';
-import { consoleUrlOf } from '../gateway/settings/console-url.js';
+import { checkoutUrlOf, consoleUrlOf } from '../gateway/settings/console-url.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../gateway/settings/settings.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
@@ -105,6 +105,7 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
     ...OF_RESTORED,
     consoleUrl: consoleUrlOf(settings),
+    checkoutUrl: checkoutUrlOf(settings),
     demoFileToUpdate: async (username) => demoFileToUpdate(database, await key(), settings.dataDir, username),
   };
 }

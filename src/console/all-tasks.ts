@@ -1,5 +1,6 @@
 // All operators' tasks. Each subject declares its tasks in its own folder and has a line here.
 import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
+import { CHECKOUTS, type CheckoutMeans } from '../checkout/checkout-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
@@ -38,7 +39,7 @@ import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks need besides the database. */
-export interface Means extends DemoFollowing {
+export interface Means extends DemoFollowing, CheckoutMeans {
   /** Has the key-encryption key of this database. */
   provider(): Promise<KeyProvider>;
   /** Seals users and operators. */
@@ -84,6 +85,7 @@ export const TASK_GROUPS = [
   ROUTES,
   TRANSACTIONS,
   APPROVALS,
+  CHECKOUTS,
   CUSTOMERS,
   TOKENS,
   VAULT,

@@ -99,6 +99,8 @@ function meansOf({ parts, origin }: Call): Means {
     signerIfAvailable: async () => undefined,
     paidElsewhere: async () => [],
     consoleUrl: origin,
+    // No page makes links yet.
+    checkoutUrl: undefined,
     demoFileToUpdate: async () => undefined,
   };
 }

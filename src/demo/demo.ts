@@ -1,7 +1,11 @@
 // The demo: an organisation with three merchants and a user, so that a newcomer can make a payment within a minute.
 
+import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { ATTEMPTS, Checkouts, EXPIRES_IN_S } from '../checkout/checkouts.js';
+import { MERCHANTS_OF_CHECKOUTS } from '../checkout/checkouts.sql.js';
+import { gatewayTime } from '../clock/gateway-clock.js';
 import { addOperator, linkOperator, listOperators } from '../operators/operators.js';
 import { addMerchant } from '../organisations/merchants.js';
 import { addOrganisation } from '../organisations/organisations.js';
@@ -9,8 +13,11 @@ import { setSurcharges } from '../organisations/surcharges.js';
 import { type CredentialKey, makeSecret } from '../organisations/users/credentials.js';
 import { addUser, isSecretOf, listUsers } from '../organisations/users/users.js';
 import type { Database, Queryable } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
+import { cents } from '../values/money.js';
 import { Refusal } from '../values/refusal.js';
 import { writeText } from '../values/whole-file.js';
+import type { DataKeys } from '../vault/keys/keys.js';
 import { LOCK_DEMO } from './demo.sql.js';
 import { DEMO_ORGANISATION, DEMO_USERNAME } from './organisation.js';
 
@@ -77,6 +84,40 @@ export async function demoLink(
     if (error instanceof Refusal) return undefined;
     throw error;
   }
+}
+
+/** The page of a payment to try. Made anew at each start: the one before may be paid. */
+export async function demoCheckout(
+  database: Database,
+  keys: DataKeys,
+  checkoutUrl: string,
+  { merchants: [merchantId] }: Demo,
+): Promise<string> {
+  const checkouts = new Checkouts({ database, leases: database, keys, onBroken: () => {} });
+  const { rows } = await database.query<{ organisation: OrganisationId; id: MerchantId }>(
+    MERCHANTS_OF_CHECKOUTS,
+    [merchantId],
+  );
+  const [merchant] = rows;
+  if (merchant === undefined) throw new Error('the demo has no merchant');
+  const { checkout } = await checkouts.create({
+    organisationId: merchant.organisation,
+    merchantId: merchant.id,
+    correlationId: `demo-${randomUUID()}`,
+    nowMs: Math.round(await gatewayTime(database)),
+    expiresInS: EXPIRES_IN_S.most,
+    attemptsAllowed: ATTEMPTS.most,
+    terms: {
+      reference: 'my first checkout',
+      operation: 'purchase',
+      paymentMethods: ['creditcard', 'bankaccount'],
+      description: 'A first payment, to see what payers see',
+      amountCents: cents(1_995),
+      currency: 'AUD',
+    },
+    userId: 0,
+  });
+  return `${checkoutUrl}/${checkout.id}`;
 }
 
 /** Updates the addresses in the file, and returns its content. */

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { demoCurl, demoLink, demoWorks, makeDemo, updateDemoFile } from '../demo/demo.js';
+import { demoCheckout, demoCurl, demoLink, demoWorks, makeDemo, updateDemoFile } from '../demo/demo.js';
 import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
 import { sealAtUpgrade } from '../installation/upgrade.js';
@@ -11,6 +11,7 @@ import { journalDeferredLostTime } from '../payments/processes/lost-time.js';
 import { Database, isForbidden } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { isLoopback } from '../values/network.js';
+import { DataKeys } from '../vault/keys/keys.js';
 import { credentialKey, journalKey } from './callers.js';
 import { CertificateWatch, readCertificate } from './certificate-watch.js';
 import { ClosingStack } from './closing-stack.js';
@@ -153,7 +154,8 @@ async function openGateway(
     stack.opened(watch, () => watch.stop());
   }
   const consoleUrl = operators && consoleUrlOf(settings, operators.url);
-  await announce(settings, gateway, { demoWorks, log, site, consoleUrl });
+  const { operating } = connection.logins;
+  await announce(settings, gateway, { demoWorks, log, site, consoleUrl, operating });
   if (operators !== undefined) log.info({ url: operators.url }, 'listening for operators');
   stack.opened(makeHistory(settings, connection.logins.operating, log), (history) => history);
 }
@@ -276,22 +278,35 @@ interface Announced {
   readonly log: Logger;
   readonly site: OpenConsole | undefined;
   readonly consoleUrl: string | undefined;
+  /** The login of operators' commands. */
+  readonly operating: string;
 }
 
 async function announce(
   settings: Settings,
-  { baseUrl }: Gateway,
-  { demoWorks: works, log, site, consoleUrl }: Announced,
+  gateway: Gateway,
+  { demoWorks: works, log, site, consoleUrl, operating }: Announced,
 ): Promise<void> {
+  const { baseUrl } = gateway;
   const link =
     settings.demo && site !== undefined && consoleUrl !== undefined
       ? await demoLink(site.database, site.key, consoleUrl)
       : undefined;
   const demo = settings.demo ? await updateDemoFile(settings.dataDir, baseUrl, link) : undefined;
   log.info({ base_url: baseUrl }, 'listening');
+  if (gateway.checkoutUrl !== undefined) log.info({ url: gateway.checkoutUrl }, 'listening for payers');
   say(`\nTollgate listens on ${baseUrl} (reference: ${baseUrl.replace(/\/v1$/, '/docs')})`);
   if (!works) log.warn('the secret in demo.json is no longer valid');
   else if (demo !== undefined) say(`\nA first purchase:\n\n${demoCurl(demo, settings.dataDir)}\n`);
+  if (demo !== undefined && gateway.checkoutUrl !== undefined) {
+    const page = await within(operating, async (database) => {
+      const provider = await openKeyProvider(settings, database);
+      setSigner(database, new EntrySigner(await journalKey(database, provider)));
+      const keys = new DataKeys(database, provider);
+      return demoCheckout(database, keys, gateway.checkoutUrl as string, demo);
+    });
+    say(`A payment as payers see it, in the browser:\n\n${page}\n`);
+  }
   if (link !== undefined) say(`The console, by a link that works once, for 15 minutes:\n\n${link}\n`);
 }
 

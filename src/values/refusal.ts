@@ -326,6 +326,15 @@ const REFUSALS = {
     `no difference of ${date} is open for the acquirer ${named(acquirer)}`,
   differences_changed: '{open} differences are open now, not {expected}: look at them again',
 
+  // Checkouts.
+  checkout_not_found: 'this merchant has no checkout {checkout}',
+  checkout_not_open: 'the checkout {checkout} is {status}',
+  checkout_changed:
+    'the checkout {checkout} is not as it was sealed: somebody has changed it in the database',
+  checkout_without_pages:
+    'there are no pages for payers: set TOLLGATE_CHECKOUT_URL, or give TOLLGATE_CHECKOUT_PORT a port',
+  checkout_not_allowed: inWords,
+
   // The vault, its exports and imports.
   customer_not_found: 'there is no customer {customer}',
   token_not_found: 'there is no token {token}, or it was deleted',

@@ -78,6 +78,7 @@ const BEFORE: Readonly<Record<string, string>> = {
   'docs/console.md': 'npm start',
   'docs/backups.md': 'npm start',
   'docs/commands.md': 'npm start',
+  'docs/checkout.md': 'npx tollgate organisation add Shop; npx tollgate merchant add Shop --organisation 1',
   'docs/operations.md': 'npm start; npx tollgate user add shop --merchant 1',
 };
 
@@ -199,6 +200,7 @@ describe('every page', () => {
             TOLLGATE,
             TOLLGATE_PORT: String(port),
             TOLLGATE_CONSOLE_PORT: '0',
+            TOLLGATE_CHECKOUT_PORT: '0',
             TOLLGATE_DEMO_DAYS: '0',
             TOLLGATE_WEBHOOK_NETWORKS: '127.0.0.0/8',
             // Of what the page says takes ten seconds nothing else is different.

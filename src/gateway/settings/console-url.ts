@@ -1,4 +1,4 @@
-// Where operators find the console: the base of links to it.
+// Where operators find the console, and payers their pages: the bases of links to them.
 import { isLoopback } from '../../values/network.js';
 import type { Settings } from './settings.js';
 import { DEFAULT_CONSOLE_PORT } from './watching-settings.js';
@@ -15,4 +15,11 @@ export function consoleUrlOf({ console: wanted, tls }: Settings, listening?: str
   const own = listening === undefined ? known : new URL(listening).port;
   if (isLoopback(host)) return `http://localhost:${own}`;
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${own}`;
+}
+
+/** Where payers find their pages, without a trailing slash, as far as settings tell; undefined where there are none. */
+export function checkoutUrlOf({ checkout: wanted, checkoutUrl }: Settings): string | undefined {
+  if (checkoutUrl !== undefined || wanted === undefined) return checkoutUrl;
+  const { host, port } = wanted;
+  return `${isLoopback(host) ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
