@@ -32,7 +32,7 @@ const [, INTRODUCTION = ''] =
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await testGateway();
+  gateway = await testGateway({ settings: { CHECKOUT_PORT: '0' } });
 });
 afterAll(() => gateway.close());
 
@@ -45,7 +45,9 @@ async function values(operationId: string) {
       ? await api.preauthorise({ amount: '1995', correlationId })
       : await api.purchase({ amount: '1995', correlationId });
   const { customerId, id: tokenId } = await vaultOf(api).newToken();
-  return { audit: payment.body.audit, correlationId, customerId, tokenId };
+  const { example } = OPERATIONS.find(({ id }) => id === 'createCheckout') ?? {};
+  const { body } = await api.post('/checkouts', example, correlationId);
+  return { audit: payment.body.audit, correlationId, customerId, tokenId, checkoutId: body.id };
 }
 
 const sample = (entry: (typeof ENTRIES)[number], language: Language) =>
@@ -62,9 +64,11 @@ test('every operation has a sample in each language', () => {
 test('the samples for curl → each succeeds, and gets the response of its example', async () => {
   const blocks = await Promise.all(
     ENTRIES.map(async (entry) => {
-      const { audit, correlationId, customerId, tokenId } = await values(entry.operation.operationId);
+      const { audit, correlationId, customerId, tokenId, checkoutId } = await values(
+        entry.operation.operationId,
+      );
       return [
-        `AUDIT=${audit} CUSTOMER_ID=${customerId} TOKEN_ID=${tokenId} DATE=2026-11-16 MERCHANT_ID=1`,
+        `ID=${checkoutId} AUDIT=${audit} CUSTOMER_ID=${customerId} TOKEN_ID=${tokenId} DATE=2026-11-16 MERCHANT_ID=1`,
         `CORRELATION_ID_LOOKUP=${correlationId}`,
         sample(entry, 'curl'),
       ].join('\n');
@@ -131,7 +135,8 @@ test('the samples in TypeScript → each runs, and prints its result', async () 
     if (
       entry.operation.responses[201] !== undefined &&
       operationId !== 'findOrCreateCustomer' &&
-      operationId !== 'createToken'
+      operationId !== 'createToken' &&
+      operationId !== 'createCheckout'
     )
       expect(said[0]).toEqual([expect.any(Number), 'approved']);
   }
@@ -147,10 +152,11 @@ describe.skipIf(!isPythonThere)(
       const blocks = await Promise.all(
         ENTRIES.map(async (entry) => {
           const { operationId } = entry.operation;
-          const { audit, correlationId, customerId, tokenId } = await values(operationId);
+          const { audit, correlationId, customerId, tokenId, checkoutId } = await values(operationId);
           return [
             `print("--", "${operationId}")`,
             `audit, customer_id, token_id, correlation_id = ${audit}, ${customerId}, ${tokenId}, "${correlationId}"`,
+            `checkout_id = "${checkoutId}"`,
             sample(entry, 'python'),
           ].join('\n');
         }),
