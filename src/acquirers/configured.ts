@@ -71,6 +71,7 @@ export interface ConfiguredParts {
   /** What acquirers know merchants by. */
   readonly acceptors: Acceptors;
   readonly others: Database;
+  readonly looks: Database;
   readonly provider: KeyProvider;
   /** Live links without TLS or MAC are not opened, unless somebody has said that they may. */
   readonly inProduction: boolean;
@@ -116,8 +117,8 @@ export class ConfiguredLinks {
    * journal decides: a link in use stays as it is for as long as the journal names its version, whatever is in its row.
    */
   async follow(links: AcquirerLinks): Promise<{ readonly opened: Promise<unknown> }> {
-    const { others } = this.parts;
-    const rows = await readAcquirers(others);
+    const { others, looks } = this.parts;
+    const rows = await readAcquirers(looks);
     const names = new Set(rows.map(({ name }) => name));
     const gone = [...this.#seals.keys()].filter((name) => !names.has(name));
     for (const name of gone) {

@@ -10,6 +10,7 @@ import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { isAtLeast } from '../operators/operator-roles.js';
 import { findSession, type Session, seeSession } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
+import { secretsWereUsed } from '../values/traces-of-secrets.js';
 import { withBody } from './body.js';
 import { cookiesOf } from './cookies.js';
 import { checkFence } from './fence.js';
@@ -81,6 +82,7 @@ export class ConsoleSite {
     for (const method of app.supportedMethods)
       app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
     app.addHook('onRequest', (request, reply, done) => {
+      secretsWereUsed();
       const isFile = !request.is404 && !request.url.startsWith(API_PATH);
       const stayWithTls = !isFile && request.socket instanceof TLSSocket && STAY_WITH_TLS;
       // Set on Node's response, because downloads and streams are written to it directly.

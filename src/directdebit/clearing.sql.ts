@@ -5,13 +5,10 @@ import type { Statement } from '../postgres/database.js';
 import { isNotElsewhere } from '../postgres/elsewhere.js';
 import type { Audit } from '../values/ids.js';
 
-/** Whether there is anything to do at all. Asked every second, of an index that is empty most of the time. */
-export const ANYTHING_DUE: Statement = {
-  name: 'anything-due',
-  text: `
-    SELECT EXISTS (SELECT FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000) AND ${isNotElsewhere('organisation_id')})
-      OR EXISTS (SELECT FROM directdebit_file WHERE taken_at IS NULL AND ${isNotElsewhere('organisation_id')}) AS due`,
-};
+/** At a time ($2) in milliseconds: of indexes that are empty most of the time. */
+export const CLEARING_IS_DUE = `(
+      EXISTS (SELECT FROM directdebit_item WHERE next_at <= to_timestamp($2::float8 / 1000) AND ${isNotElsewhere('organisation_id')})
+      OR EXISTS (SELECT FROM directdebit_file WHERE taken_at IS NULL AND ${isNotElsewhere('organisation_id')}))`;
 
 /** Held for as long as the transaction; false where another process has it. */
 export const LOCK_CLEARING: Statement = {

@@ -11,7 +11,6 @@ import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { addBusinessDays, settlementCalendar, settlementCutOff, sydneyDate } from '../values/time.js';
 import type { DataKeys } from '../vault/keys/keys.js';
 import {
-  ANYTHING_DUE,
   CLEAR_DUE,
   CLEARED_ITEMS,
   DUE_FOR_A_FILE,
@@ -51,8 +50,6 @@ export class Clearing {
   async run(): Promise<void> {
     const { database, clock } = this.parts;
     const nowMs = clock.now();
-    const { rows } = await database.query<{ due: boolean }>(ANYTHING_DUE, [nowMs]);
-    if (!rows[0]?.due) return;
     // One process at a time: there is only one bank, and it keeps its books in a file.
     await database.transaction(async (connection) => {
       const { rows: tried } = await connection.query<{ locked: boolean }>(LOCK_CLEARING);

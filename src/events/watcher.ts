@@ -8,6 +8,8 @@ import { MERCHANTS_BETWEEN, SEQUENCE_EVENTS } from './events.sql.js';
 
 export interface WatcherOptions {
   readonly database: Queryable;
+  /** Of short statements, over and over: assigns positions. */
+  readonly looks: Queryable;
   /** How many requests may wait at once, in all and for one organisation. */
   readonly maxWaiting: number;
   readonly maxWaitingOfOrganisation: number;
@@ -152,8 +154,8 @@ export class EventWatcher {
   }
 
   async #round(): Promise<void> {
-    const { database } = this.options;
-    const { rows } = await database.query<Round>(SEQUENCE_EVENTS);
+    const { database, looks } = this.options;
+    const { rows } = await looks.query<Round>(SEQUENCE_EVENTS);
     const { newest, moved, lateMs } = rows[0] as Round;
     this.#lagMs = Math.max(0, lateMs ?? 0);
     this.#roundAtMs = performance.now();

@@ -1,9 +1,11 @@
 import type { Statement } from '../postgres/database.js';
 
 /** Whether any events are still uncounted. */
+export const COUNT_IS_DUE = `(SELECT s.position > f.position FROM event_sequencer s CROSS JOIN figures_progress f)`;
+
 export const ANYTHING_TO_COUNT: Statement = {
   name: 'anything-to-count',
-  text: `SELECT s.position > f.position AS any FROM event_sequencer s CROSS JOIN figures_progress f`,
+  text: `SELECT ${COUNT_IS_DUE} AS any`,
 };
 
 /** One process at a time, until the database transaction ends. */

@@ -20,8 +20,10 @@ import type { AuditLeases, ProcessRegistry } from '../payments/processes/process
 import type { ProcessTimes } from '../payments/processes/process-times.js';
 import type { RequestRunner } from '../payments/requests/request-runner.js';
 import { DayClosing } from '../settlement/closing.js';
+import { isRoundNeeded } from '../values/traces-of-secrets.js';
 import type { KeyRenewal } from '../vault/keys/renewal.js';
 import type { Databases } from './database/databases.js';
+import { DUE_WORK } from './due-work.sql.js';
 import { Loop } from './loop.js';
 import type { ClockWatch } from './observability/clock-watch.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
@@ -29,19 +31,19 @@ import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 import { keepSecretsInYoungHeap, wipeYoungHeap } from './wipe-young-heap.js';
 
-/** An operator is waiting. */
-const TAKE_REQUESTS_EVERY_MS = 250;
-const CLEARING_EVERY_MS = 1_000;
-const SWEEP_EVERY_MS = 1_000;
+/** One look for all that may be due. An operator may be waiting. */
+const LOOK_EVERY_MS = 500;
+/** What a look has found runs, and rests so long before the next run. Without a look it runs all the same, now and then. */
+const FOUND = { restMs: 1_000 };
+const FOUND_OR_EVERY_MS = 60_000;
+/** The clocks are compared. */
+const DESTROY_CARDS_EVERY_MS = 10_000;
 const CLOSE_DAYS_EVERY_MS = 1_000;
-const DESTROY_CARDS_EVERY_MS = 1_000;
-const RENEW_KEYS_EVERY_MS = 10_000;
+const RENEW_KEYS_EVERY_MS = 60_000;
 const COUNT_SEALS_EVERY_MS = 10_000;
 const RENEW_TOKEN_EVERY_MS = 30_000;
 const FORGET_EVENTS_EVERY_MS = 3_600_000;
-const COUNT_FIGURES_EVERY_MS = 1_000;
 const FORGET_FIGURES_EVERY_MS = 3_600_000;
-const CHAIN_JOURNAL_EVERY_MS = 1_000;
 const LOOK_AT_SEALS_EVERY_MS = 60_000;
 /** Where there are many rows, less often: it takes two percent of the time at most. */
 const LOOKS_SHARE = 50;
@@ -70,6 +72,7 @@ export interface BackgroundParts {
 
 export class Background {
   readonly #heartbeats: Loop;
+  readonly #looking: Loop;
   readonly #requests: Loop;
   readonly #resolving: Loop;
   readonly #sweeping: Loop;
@@ -91,12 +94,10 @@ export class Background {
   constructor(private readonly parts: BackgroundParts) {
     const { settings, log, watch, databases, resolver, clearing } = parts;
     const failed = (job: string) => (error: unknown) => watch.jobFailed(job, error);
-    this.#requests = new Loop(
-      () => parts.requests.run(),
-      TAKE_REQUESTS_EVERY_MS,
-      failed('operator requests'),
-    );
-    this.#resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, failed('resolver'));
+    this.#requests = new Loop(() => parts.requests.run(), FOUND_OR_EVERY_MS, failed('operator requests'));
+    this.#resolving = new Loop(() => resolver.run(), FOUND_OR_EVERY_MS, failed('resolver'), {
+      restMs: settings.resolverIntervalMs,
+    });
     const sweep = new Sweep(
       databases.background,
       settings.acquirerDeadlineMs,
@@ -105,8 +106,8 @@ export class Background {
         this.resolveNow();
       },
     );
-    this.#sweeping = new Loop(() => sweep.run(), SWEEP_EVERY_MS, failed('sweep'));
-    this.#clearing = new Loop(() => clearing.run(), CLEARING_EVERY_MS, failed('clearing'));
+    this.#sweeping = new Loop(() => sweep.run(), FOUND_OR_EVERY_MS, failed('sweep'), FOUND);
+    this.#clearing = new Loop(() => clearing.run(), FOUND_OR_EVERY_MS, failed('clearing'), FOUND);
     const days = new DayClosing(databases.background, parts.clock);
     this.#closing = new Loop(() => days.run(), CLOSE_DAYS_EVERY_MS, failed('settlement close'));
     const destruction = new CardDestruction(databases.background, parts.clock, {
@@ -120,11 +121,16 @@ export class Background {
         log.error({ seconds }, 'the clock of this machine has jumped: no cards are destroyed for a day'),
       onBehind: (hours) => log.warn({ hours }, 'cards are destroyed too late'),
     });
-    this.#destroying = new Loop(() => destruction.run(), DESTROY_CARDS_EVERY_MS, failed('card destruction'));
+    this.#destroying = new Loop(
+      () => destruction.run(),
+      DESTROY_CARDS_EVERY_MS,
+      failed('card destruction'),
+      FOUND,
+    );
     const retention = new EventRetention(databases.background, settings.eventDays);
     this.#forgetting = new Loop(() => retention.run(), FORGET_EVENTS_EVERY_MS, failed('event retention'));
     const figures = new DayFigures(databases.background, settings.eventDays);
-    this.#figures = new Loop(() => figures.run(), COUNT_FIGURES_EVERY_MS, failed('figures'));
+    this.#figures = new Loop(() => figures.run(), FOUND_OR_EVERY_MS, failed('figures'), FOUND);
     this.#forgettingFigures = new Loop(
       () => figures.forget(),
       FORGET_FIGURES_EVERY_MS,
@@ -132,6 +138,8 @@ export class Background {
     );
     this.#overwriting = new Loop(
       async () => {
+        // An idle process would spend more on it than on everything else.
+        if (!isRoundNeeded()) return;
         await wipeYoungHeap();
         await this.#readBuffer.overwrite();
       },
@@ -148,7 +156,7 @@ export class Background {
       onCut: ({ number, failover }) =>
         log.error({ block: number, failover }, 'the journal chain does not continue from its last block'),
     });
-    this.#chaining = new Loop(() => chain.run(), CHAIN_JOURNAL_EVERY_MS, failed('journal chain'));
+    this.#chaining = new Loop(() => chain.run(), FOUND_OR_EVERY_MS, failed('journal chain'), FOUND);
     let nextLookMs = 0;
     this.#seals = new Loop(
       async () => {
@@ -165,6 +173,26 @@ export class Background {
     this.#counting = new Loop(() => keys.recordSeals(), COUNT_SEALS_EVERY_MS, failed('count of seals'));
     const renewToken = async () => provider.renewToken?.();
     this.#tokens = new Loop(renewToken, RENEW_TOKEN_EVERY_MS, failed('token of the key provider'));
+    const found = {
+      requests: this.#requests,
+      resolving: this.#resolving,
+      sweeping: this.#sweeping,
+      clearing: this.#clearing,
+      destroying: this.#destroying,
+      chaining: this.#chaining,
+      counting: this.#figures,
+    };
+    this.#looking = new Loop(
+      async () => {
+        const values = [parts.registry.id, parts.clock.now()];
+        const { rows } = await databases.looks.query<Record<keyof typeof found, boolean>>(DUE_WORK, values);
+        const [due] = rows;
+        for (const [work, loop] of Object.entries(found))
+          if (due?.[work as keyof typeof found]) loop.runIfRested();
+      },
+      Math.min(LOOK_EVERY_MS, settings.resolverIntervalMs),
+      failed('look for work'),
+    );
     this.#heartbeats = new Loop(
       () => this.#heartbeat(),
       parts.times.heartbeatEveryMs,
@@ -209,6 +237,7 @@ export class Background {
       this.#figures,
       this.#forgettingFigures,
       this.#overwriting,
+      this.#looking,
       this.#heartbeats,
     ];
   }

@@ -19,6 +19,7 @@ export interface Events {
 export function startEvents({ settings, databases, log, watch }: EventParts, stack: ClosingStack): Events {
   const watcher = new EventWatcher({
     database: databases.events,
+    looks: databases.looks,
     ...WAITING,
     onError: (error) => watch.jobFailed('event feed', error),
     onLate: ({ seconds, events }) => {

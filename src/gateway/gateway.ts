@@ -154,8 +154,8 @@ export function startGateway({
     const events = startEvents(parts, stack);
     const webhooks = startWebhooks({ ...parts, capacity: pipeline.capacity, watcher: events.watcher }, stack);
     const looking = new Loop(
-      // guard(full disk: it is looked for while nobody pays): () => disk.look(databases.others) ⇒ async () => {}
-      () => disk.look(databases.others),
+      // guard(full disk: it is looked for while nobody pays): () => disk.look(databases.looks) ⇒ async () => {}
+      () => disk.look(databases.looks),
       LOOK_AT_DISK_EVERY_MS,
       (error) => watch.jobFailed('disk', error),
     );

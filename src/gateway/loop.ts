@@ -3,6 +3,8 @@
 export interface LoopOptions {
   /** The first run is one pause after the start. */
   readonly pausesFirst?: boolean;
+  /** How long it rests at least after a run, although there is work. */
+  readonly restMs?: number;
 }
 
 export class Loop {
@@ -10,6 +12,7 @@ export class Loop {
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
+  #endedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly work: () => Promise<unknown>,
@@ -35,6 +38,12 @@ export class Loop {
     this.#running = this.#run();
   }
 
+  /** There is work: runs now, unless it is running or resting. Whoever has seen the work will see it again. */
+  runIfRested(): void {
+    const { restMs = 0 } = this.options;
+    if (this.#running === undefined && performance.now() - this.#endedMs >= restMs) this.wake();
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -51,6 +60,7 @@ export class Loop {
       this.onError(error);
     }
     this.#running = undefined;
+    this.#endedMs = performance.now();
     if (!this.#stopped) this.#pause();
   }
 

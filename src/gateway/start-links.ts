@@ -56,6 +56,7 @@ export async function startLinks(parts: StartLinksParts, stack: ClosingStack): P
     vital: databases.vital,
     acceptors: new StoredAcceptors(databases.vital),
     others: databases.others,
+    looks: databases.looks,
     provider: vault.provider,
     inProduction: settings.environment === 'production',
     onApprovedAfterReversal: parts.onApprovedAfterReversal,

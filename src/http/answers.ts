@@ -7,6 +7,7 @@ import { refusalForMethod, refusalOf, refusalResponse } from '../api/refusals.js
 import { DURATIONS, Histogram } from '../values/histogram.js';
 import { isoNow } from '../values/time.js';
 import type { Trace } from '../values/trace.js';
+import { secretsWereUsed } from '../values/traces-of-secrets.js';
 import type { ClientAddresses } from './authentication.js';
 import { Exchange } from './exchange.js';
 import { LogThrottle } from './observability/log-throttle.js';
@@ -71,6 +72,7 @@ export function send(
   // If its connection was refused in the meantime, the request is already answered and logged.
   if (exchange.isAnswered) return;
   if (services.draining()) exchange.set('connection', 'close');
+  secretsWereUsed();
   exchange.answer(answered.status, text);
   // Logged even if the answer does not arrive: a client that hung up is the one who will ask. After sending, because nobody waits for the
   // log line.

@@ -22,6 +22,7 @@ import type { InFlightRequest } from '../payments/finding/search-fence.js';
 import { containsCardNumber } from '../values/card.js';
 import { type Networks, plainAddress } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
+import { secretsWereUsed } from '../values/traces-of-secrets.js';
 import type { LogInJournal } from './log-in-journal.js';
 import { LogThrottle } from './observability/log-throttle.js';
 import { clientCertificate } from './tls.js';
@@ -57,6 +58,7 @@ type Socket = IncomingMessage['socket'] & { [LATEST]?: { readonly sent: string; 
 export function credentialsOf(request: IncomingMessage): string {
   const sent = request.headers.authorization;
   if (sent === undefined) return '';
+  secretsWereUsed();
   const socket = request.socket as Socket;
   const latest = socket[LATEST];
   if (latest?.sent === sent) return latest.digest;

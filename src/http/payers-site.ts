@@ -23,6 +23,7 @@ import type { Lookup } from '../payments/finding/lookup.js';
 import type { Capacity } from '../payments/pipeline/capacity.js';
 import type { Queryable } from '../postgres/database.js';
 import { Fault } from '../values/faults.js';
+import { secretsWereUsed } from '../values/traces-of-secrets.js';
 import { overwrite, type RequestFigures, type RequestLog } from './answers.js';
 import type { ClientAddresses } from './authentication.js';
 import type { Site } from './operators-listener.js';
@@ -100,6 +101,7 @@ export class PayersSite implements Site {
   }
 
   answer(request: IncomingMessage, response: ServerResponse): void {
+    secretsWereUsed();
     const startedMs = performance.now();
     // Not known any more once the payer has left.
     const address = this.parts.clientAddresses.of(request);
@@ -113,6 +115,7 @@ export class PayersSite implements Site {
         // A body that was refused unread may hold a card number.
         if (!request.complete) request.on('data', overwrite);
         this.#send(response, method, answered);
+        secretsWereUsed();
         const durationMs = performance.now() - startedMs;
         const known = this.#files.has(path) || path === '/integrity' || route !== path ? route : 'unknown';
         this.parts.requests.of('checkout page').note(answered.status, durationMs);

@@ -15,13 +15,14 @@ export const DIGEST = `substr(sha256(convert_to(ROW(j.id, extract(epoch FROM j.a
 // guard(journal: an id that was never handed out does not carry the chain away): <= (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0)) ⇒ > 0
 const HANDED_OUT = `j.id <= (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0))`;
 
+export const BLOCK_IS_DUE = `(
+      EXISTS (SELECT FROM journal j, journal_chain c WHERE j.id > c.chained_up_to AND ${HANDED_OUT})
+      OR NOT EXISTS (SELECT FROM journal_chain)
+      OR EXISTS (SELECT FROM journal_gap g WHERE EXISTS (SELECT FROM journal j WHERE j.id BETWEEN g.first_id AND g.last_id)))`;
+
 export const CHAIN_IS_BEHIND: Statement = {
   name: 'chain-is-behind',
-  text: `
-    SELECT EXISTS (SELECT FROM journal j, journal_chain c WHERE j.id > c.chained_up_to AND ${HANDED_OUT})
-      OR NOT EXISTS (SELECT FROM journal_chain)
-      OR EXISTS (SELECT FROM journal_gap g WHERE EXISTS (SELECT FROM journal j WHERE j.id BETWEEN g.first_id AND g.last_id))
-      AS behind`,
+  text: `SELECT ${BLOCK_IS_DUE} AS behind`,
 };
 
 /** Held until the end of the transaction; false if another process holds it. */

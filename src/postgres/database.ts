@@ -178,6 +178,8 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** For batches that find each row by its key: each connection plans a statement once. */
   readonly planOnce?: boolean;
+  /** How much memory a statement uses before it writes to disk. */
+  readonly workMemory?: string;
   /** For work that must go on when the server is out of connections: open connections stay open. */
   readonly keepsSessions?: boolean;
   /** Uses the privileges of this role instead of the login's. */
@@ -225,6 +227,7 @@ export class Database implements Queryable {
       role,
       settings: [
         ...(planOnce ? BY_INDEX_ALWAYS : FOR_THE_TABLE_AS_IT_IS),
+        ...(options.workMemory === undefined ? [] : [`work_mem=${options.workMemory}`]),
         ...(patient ? [] : [`statement_timeout=${statementTimeoutMs}`]),
         // Keeps the one warning that matters: a commit that did not wait for its standby.
         'client_min_messages=warning',

@@ -35,6 +35,28 @@ const IDLE_LIMIT_MS = 10_000;
 const CHECK_EVERY_MS = 500;
 const CLOSE_LIMIT_MS = 2_000;
 
+/** The checks of all pools, on one timer: each wakes the process. */
+class Checks {
+  readonly #all = new Set<() => void>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(check: () => void): void {
+    this.#all.add(check);
+    this.#timer ??= setInterval(() => {
+      for (const each of this.#all) each();
+    }, CHECK_EVERY_MS).unref();
+  }
+
+  remove(check: () => void): void {
+    this.#all.delete(check);
+    if (this.#all.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+const CHECKS = new Checks();
+
 export class Pool implements SessionHolder {
   readonly #servers: Servers;
   readonly #idle: Session[] = [];
@@ -44,7 +66,7 @@ export class Pool implements SessionHolder {
   readonly #waiting: Waiting[] = [];
   #opening = 0;
   #closed = false;
-  #checking: NodeJS.Timeout | undefined;
+  readonly #checking = () => this.#check();
   #onAllGone: () => void = () => {};
 
   constructor(
@@ -117,7 +139,7 @@ export class Pool implements SessionHolder {
   /** Returns when the server has closed the last session, or does not answer. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#checking);
+    CHECKS.remove(this.#checking);
     for (const { reject } of this.#waiting.splice(0)) reject(closedMeanwhile());
     for (const session of [...this.#idle]) this.#discard(session);
     const gone = new Promise<void>((resolve) => {
@@ -168,7 +190,7 @@ export class Pool implements SessionHolder {
   }
 
   #startChecking(): void {
-    this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
+    if (!this.#closed) CHECKS.add(this.#checking);
   }
 
   /** Counts time in checks: while this process itself stood still, the server could not answer. */

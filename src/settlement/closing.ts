@@ -1,6 +1,6 @@
 // Closes settlement days when their time has come. From then on nothing is dated on them any more.
 import type { Queryable } from '../postgres/database.js';
-import { lastClosedDay, settlementCutOff } from '../values/time.js';
+import { lastClosedDay, settlementCutOff, settlementDay } from '../values/time.js';
 import { CLOSE_DAY } from './closing.sql.js';
 
 /**
@@ -15,7 +15,8 @@ export async function closeSettlementDays(database: Queryable, nowMs: number): P
 
 /** For every process, once a second. Where another was first, there is nothing left to do. */
 export class DayClosing {
-  #closed: string | undefined;
+  /** From when until when nothing has to be closed: the calendar is not asked once a second. */
+  #closed = { fromMs: 0, untilMs: 0 };
 
   constructor(
     private readonly database: Queryable,
@@ -24,8 +25,9 @@ export class DayClosing {
 
   async run(): Promise<void> {
     const nowMs = this.clock.now();
-    const day = lastClosedDay(nowMs);
-    if (day === this.#closed) return;
-    if (await closeSettlementDays(this.database, nowMs)) this.#closed = day;
+    if (this.#closed.fromMs <= nowMs && nowMs < this.#closed.untilMs) return;
+    if (!(await closeSettlementDays(this.database, nowMs))) return;
+    const fromMs = settlementCutOff(lastClosedDay(nowMs));
+    this.#closed = { fromMs, untilMs: settlementCutOff(settlementDay(nowMs)) };
   }
 }

@@ -49,6 +49,7 @@ function follower(provider = keysOf(1)) {
   const configured = new ConfiguredLinks({
     vital: database,
     others: database,
+    looks: database,
     provider,
     acceptors: new StoredAcceptors(database),
     inProduction: false,

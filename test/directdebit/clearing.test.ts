@@ -81,10 +81,10 @@ test('either login changes debits that wait → they neither clear nor come back
     timeout: 60_000,
   });
   expect(await statuses(changed)).toEqual(Array(4).fill('pending'));
-  const broken = await own.sql(
-    `SELECT DISTINCT audit FROM journal WHERE action = 'seal.broken' ORDER BY audit`,
-  );
-  expect(broken.map(({ audit }) => audit)).toEqual(changed);
+  const broken = `SELECT DISTINCT audit FROM journal WHERE action = 'seal.broken' ORDER BY audit`;
+  await expect
+    .poll(async () => (await own.sql(broken)).map(({ audit }) => audit), { timeout: 60_000 })
+    .toEqual(changed);
   for (const audit of changed) expect((await api.lookUp(audit)).status).toBe(503);
 });
 

@@ -46,7 +46,7 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
 
 /** Planned once and kept, on connections of their own. */
 const KEPT =
-  /^payments\/(pipeline\/(claim|record)|finding\/lookup)\.sql|^payments\/pipeline\/ask-acquirer\.sql (BANKS|REROUTE)$|^directdebit\/intake\.sql|^vault\/tokens\.sql USABLE_TOKENS$/;
+  /^payments\/(pipeline\/(claim|record)|finding\/lookup)\.sql|^payments\/pipeline\/ask-acquirer\.sql (BANKS|REROUTE)$|^directdebit\/intake\.sql|^vault\/tokens\.sql USABLE_TOKENS$|^payments\/processes\/process-registry\.sql|^organisations\/(users\/callers\.sql FIND_(SECRETS|USERS)$|host-names\.sql|routing\/routes\.sql)|^acquirers\/(configured\.sql ACQUIRERS$|iso8583\/stan-leases\.sql)|^events\/events\.sql SEQUENCE_EVENTS$|^gateway\/(due-work|observability\/disk-watch)\.sql/;
 
 const BATCH = `'{${Array.from({ length: 500 }, (_, place) => place + 1)}}'`;
 

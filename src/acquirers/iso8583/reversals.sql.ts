@@ -80,6 +80,8 @@ export const NOTE_APPROVALS: Statement = {
     RETURNING r.reference`,
 };
 
+export const REVERSAL_AGAIN_IS_DUE = `EXISTS (SELECT FROM acquirer_reversal WHERE again_at <= now())`;
+
 /** Leases orders to be reversed again, for the time in $2. */
 export const TAKE_REVERSALS_AGAIN: Statement = {
   name: 'take-reversals-again',

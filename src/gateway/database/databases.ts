@@ -9,6 +9,8 @@ import { APPLICATION_ROLE } from './connection.sql.js';
 export const VAULT_SESSIONS = 4;
 const SEARCH_SESSIONS = 3;
 const SEARCHES = { connections: SEARCH_SESSIONS, perOrganisation: 2, maxWaiting: 100, maxWaitMs: 5_000 };
+/** So little that the look at the disk does not fit into it. */
+const LOOKS_MEMORY = '64kB';
 /** For readers of events, except one for the watcher. */
 export const EVENT_SESSIONS = 4;
 
@@ -32,6 +34,8 @@ export class Databases {
   readonly events: Database;
   /** For background work, which nobody waits for. */
   readonly background: Database;
+  /** For looks whether there is anything to do: short statements, over and over. */
+  readonly looks: Database;
   /** For webhooks and their progress. */
   readonly webhooks: Database;
   /** Everything else. */
@@ -47,7 +51,7 @@ export class Databases {
     const lasting = { keepsSessions: true, ...prompt };
     this.commits = this.#add('commits', { maxConnections: 7, planOnce: true, ...lasting });
     this.lookUps = this.#add('look-ups', { maxConnections: 5, planOnce: true, ...lasting });
-    this.vital = this.#add('vital', { maxConnections: 3, ...lasting });
+    this.vital = this.#add('vital', { maxConnections: 3, planOnce: true, ...lasting });
     this.vault = this.#add('vault', { maxConnections: VAULT_SESSIONS, ...prompt });
     this.newTokens = this.#add('new tokens', { maxConnections: 2, ...prompt });
     const searches = this.#add('searches', {
@@ -58,7 +62,13 @@ export class Databases {
     });
     this.searches = new FairConnections(searches, SEARCHES);
     this.events = this.#add('events', { maxConnections: EVENT_SESSIONS, ...prompt });
-    this.background = this.#add('background', { maxConnections: 2, ...pool });
+    this.background = this.#add('background', { maxConnections: 2, keepsSessions: true, ...pool });
+    this.looks = this.#add('looks', {
+      maxConnections: 2,
+      workMemory: LOOKS_MEMORY,
+      planOnce: true,
+      ...lasting,
+    });
     this.webhooks = this.#add('webhooks', { maxConnections: 2, ...pool });
     this.others = this.#add('others', { maxConnections: 4, ...prompt });
   }

@@ -3,12 +3,17 @@ import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node
 
 /** Readers see the last whole interval of this length, so that frequent readers take nothing from the others. */
 const STRETCH_MS = 10_000;
-const RESOLUTION_MS = 20;
+/** Each tick wakes the process: while it has little to do, it ticks less often. */
+const RESOLUTION_MS = { busy: 20, idle: 200 };
+/** The share of its time that a process is busy with more than itself. */
+const BUSY = 0.03;
 const NANOSECONDS = 1e9;
 export const PERCENTILES = [50, 99, 100] as const;
 
 export class EventLoop {
-  readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  #resolutionMs = RESOLUTION_MS.busy;
+  #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: this.#resolutionMs });
+  #used = performance.eventLoopUtilization();
   readonly #timer = setInterval(() => this.#turn(), STRETCH_MS).unref();
   #last: readonly number[] | undefined;
 
@@ -33,14 +38,28 @@ export class EventLoop {
 
   #turn(): void {
     this.#last = this.#read();
-    this.#delays.reset();
+    const used = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(used, this.#used);
+    this.#used = used;
+    this.#tickEvery(utilization < BUSY ? RESOLUTION_MS.idle : RESOLUTION_MS.busy);
+  }
+
+  #tickEvery(resolutionMs: number): void {
+    if (resolutionMs === this.#resolutionMs) {
+      this.#delays.reset();
+      return;
+    }
+    this.#delays.disable();
+    this.#resolutionMs = resolutionMs;
+    this.#delays = monitorEventLoopDelay({ resolution: resolutionMs });
+    this.#delays.enable();
   }
 
   /** The histogram holds the time between two ticks; the planned pause is not part of the delay. */
   #read(): number[] {
     if (this.#delays.count === 0) return PERCENTILES.map(() => 0);
     return PERCENTILES.map((percentile) =>
-      Math.max(0, this.#delays.percentile(percentile) / NANOSECONDS - RESOLUTION_MS / 1_000),
+      Math.max(0, this.#delays.percentile(percentile) / NANOSECONDS - this.#resolutionMs / 1_000),
     );
   }
 }

@@ -11,10 +11,12 @@ export const CARD_DESTRUCTION_LOCK = `hashtext('tollgate card destruction')`;
 /** The database's clock. */
 const DATABASE_MS = `(extract(epoch FROM gateway_now()) * 1000)::bigint AS "nowMs"`;
 
-/** Whether any merchant is due. Usually none is, and then this is the only query. */
+/** Whether any merchant is due. Usually none is. */
+export const CARD_REVIEW_IS_DUE = `EXISTS (SELECT FROM card_review WHERE next_at <= (SELECT gateway_now()) AND ${isNotElsewhere('organisation_id')})`;
+
 export const LOOK_FOR_CARD_REVIEW: Statement = {
   name: 'look-for-card-review',
-  text: `SELECT EXISTS (SELECT FROM card_review WHERE next_at <= (SELECT gateway_now()) AND ${isNotElsewhere('organisation_id')}) AS due, ${DATABASE_MS}`,
+  text: `SELECT ${CARD_REVIEW_IS_DUE} AS due, ${DATABASE_MS}`,
 };
 
 /** One process at a time, so that the others' payments are not slowed. The time is read again: this may be another server. */

@@ -14,6 +14,8 @@ const TAKE = `
 
 const DUE = ` status = 'unknown' AND resolve_at <= now()`;
 
+export const DOUBT_IS_DUE = `EXISTS (SELECT FROM transaction WHERE${DUE})`;
+
 // guard(taking: locks what it takes): FOR UPDATE SKIP LOCKED ⇒
 const TAKEN_NOW = ` ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
     WHERE`;
@@ -140,6 +142,9 @@ export const TAKE_UNLESS_REVERSING: Statement = {
 /** By the timeout that each process registered itself: the process observes the same one. */
 // guard(dead processes: what the living are doing is left to them): seen_at < now() - p.timeout_ms * interval '1 millisecond' ⇒ timeout_ms > 0
 const SILENT = `p.seen_at < now() - p.timeout_ms * interval '1 millisecond'`;
+
+/** Another process than this one ($1). */
+export const PROCESS_IS_DEAD = `EXISTS (SELECT FROM process p WHERE ${SILENT} AND p.id <> $1)`;
 
 /** Processes presumed dead, never the one that asks. A process unseen for an hour cannot claim under its leases again. */
 export const DEAD_PROCESSES: Statement = {

@@ -7,6 +7,8 @@ export const ASK_FOR_A_SWEEP: Statement = {
   text: `UPDATE gateway SET sweep_at = now() WHERE sweep_at > now()`,
 };
 
+export const SWEEP_IS_DUE = `(EXISTS (SELECT FROM sweep) OR EXISTS (SELECT FROM gateway WHERE sweep_at <= now()))`;
+
 export const BEGIN_SWEEP: Statement = {
   name: 'begin-sweep',
   text: `

@@ -108,6 +108,10 @@ export const REFUSE_REQUEST: Statement = {
 // guard(operator: what has expired is not taken): 1 minute ⇒ -1 day
 const LAST_CALL = `interval '1 minute'`;
 
+const TO_BE_TAKEN = `state IN ('ready', 'approved') AND expires_at > now() + ${LAST_CALL} AND (taken_until IS NULL OR taken_until <= now())`;
+
+export const REQUEST_IS_DUE = `EXISTS (SELECT FROM operator_request WHERE ${TO_BE_TAKEN})`;
+
 /**
  * The oldest that nobody works on, or whose gateway has not come to an end with it in time ($1). Not of an organisation of which this
  * process has enough in hand ($2).
@@ -118,7 +122,7 @@ export const TAKE_REQUEST: Statement = {
     UPDATE operator_request r SET taken_until = least(now() + $1::float8 * interval '1 millisecond', r.expires_at - ${LAST_CALL})
     FROM (
       SELECT organisation_id, id FROM operator_request
-      WHERE state IN ('ready', 'approved') AND expires_at > now() + ${LAST_CALL} AND (taken_until IS NULL OR taken_until <= now())
+      WHERE ${TO_BE_TAKEN}
         AND organisation_id <> ALL ($2::integer[])
       ORDER BY expires_at LIMIT 1 FOR UPDATE SKIP LOCKED) due
     WHERE r.organisation_id = due.organisation_id AND r.id = due.id

@@ -6,6 +6,7 @@ import { signerOf } from '../../journal/entry-signer.js';
 import { type Database, isUndefined, type Queryable } from '../../postgres/database.js';
 import { decrypt, encrypt } from '../../values/aes-gcm.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
+import { secretsWereUsed } from '../../values/traces-of-secrets.js';
 import { makeInstallationKey } from './installation-keys.js';
 import { type KeyProvider, KeyUnavailable } from './key-provider.js';
 import {
@@ -302,6 +303,7 @@ export function seal(dataKey: DataKey, place: Place, secrets: string | Buffer): 
 }
 
 export function open(dataKey: DataKey, place: Place, sealed: Buffer): string {
+  secretsWereUsed();
   const opened = decrypt(dataKey.key, sealed, boundTo(place, dataKey));
   if (opened === undefined) throw new SealBroken(place);
   const secrets = opened.toString('utf8');
