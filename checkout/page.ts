@@ -40,6 +40,10 @@ function typing(form: HTMLFormElement): void {
 /** The cursor stays behind the digit that it was behind. */
 function keepingPlace(input: HTMLInputElement, text: string): void {
   if (text === input.value) return;
+  if (input.selectionStart === input.value.length) {
+    input.value = text;
+    return;
+  }
   const before = input.value.slice(0, input.selectionStart ?? 0).replaceAll(/\D/g, '').length;
   input.value = text;
   let at = 0;
