@@ -125,6 +125,14 @@ export const CANCEL_CHECKOUT: Statement = {
     SELECT status FROM ended`,
 };
 
+/** Whether there is anything to do, in one look: most of the time there is not. */
+export const CHECKOUTS_DUE: Statement = {
+  name: 'checkouts-due',
+  text: `
+    SELECT EXISTS (SELECT FROM checkout WHERE status = 'open' AND expires_at <= gateway_now() AND attempt_until IS NULL) AS expired,
+      EXISTS (SELECT FROM checkout WHERE attempt_until <= now()) AS "left"`,
+};
+
 /** Those whose time is over, a few at a time. */
 export const EXPIRE_CHECKOUTS: Statement = {
   name: 'expire-checkouts',

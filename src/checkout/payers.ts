@@ -17,7 +17,14 @@ import type { OneTimeCards } from '../vault/one-time-cards.js';
 import type { Tokens } from '../vault/tokens.js';
 import { type Checkout, correlationIdOfAttempt, type Paid } from './checkout.js';
 import type { CheckoutRow, Checkouts, KnownCheckout } from './checkouts.js';
-import { CLAIM_ATTEMPT, EXPIRE_CHECKOUTS, LEFT_ATTEMPTS, PUT_OFF, SETTLE_ATTEMPT } from './checkouts.sql.js';
+import {
+  CHECKOUTS_DUE,
+  CLAIM_ATTEMPT,
+  EXPIRE_CHECKOUTS,
+  LEFT_ATTEMPTS,
+  PUT_OFF,
+  SETTLE_ATTEMPT,
+} from './checkouts.sql.js';
 
 /** What a payer has given. `keepAs`: the name on the card, if it is to become a token of the customer. */
 export type Given =
@@ -110,7 +117,9 @@ export class Payers {
   /** Ends what has expired, and finds out what has come of attempts that were left. */
   async run(): Promise<void> {
     const { database, checkouts, onError } = this.parts;
-    await database.query(EXPIRE_CHECKOUTS, [EXPIRED_AT_ONCE]);
+    const [due] = (await database.query<{ expired: boolean; left: boolean }>(CHECKOUTS_DUE)).rows;
+    if (due?.expired) await database.query(EXPIRE_CHECKOUTS, [EXPIRED_AT_ONCE]);
+    if (!due?.left) return;
     const { rows } = await database.query<CheckoutRow>(LEFT_ATTEMPTS, [LOOKED_AT_AT_ONCE]);
     for (const row of rows) {
       const { organisationId, number } = row;

@@ -16,6 +16,8 @@ import { listenError, payersAddress } from './settings/ports.js';
 type Parts = PipelineParts & { readonly pipeline: Pipeline };
 
 const LOOK_EVERY_MS = 2_000;
+/** Nobody can use them any more: this only removes them. */
+const FORGET_CARDS_EVERY_MS = 10_000;
 /** Beyond the acquirer's own time. */
 const FURTHER_LEASE_MS = 5_000;
 
@@ -46,15 +48,10 @@ export function openCheckouts(parts: Parts, stack: ClosingStack): OpenCheckouts 
     leaseMs: settings.acquirerDeadlineMs + FURTHER_LEASE_MS,
     onError,
   });
-  const looking = new Loop(
-    async () => {
-      await payers.run();
-      await vault.oneTimeCards.run();
-    },
-    LOOK_EVERY_MS,
-    onError,
-  );
+  const looking = new Loop(() => payers.run(), LOOK_EVERY_MS, onError);
   stack.opened(looking.start(), (loop) => loop.stop());
+  const forgetting = new Loop(() => vault.oneTimeCards.run(), FORGET_CARDS_EVERY_MS, onError);
+  stack.opened(forgetting.start(), (loop) => loop.stop());
   return { checkouts, payers };
 }
 
