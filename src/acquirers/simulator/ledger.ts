@@ -173,9 +173,14 @@ export class SimulatorLedger {
     }
   }
 
+  /** Most of what is looked for was never entered: only lines that have the reference are parsed. */
   async #search(reference: string): Promise<LedgerEntry | undefined> {
-    for await (const entry of readLedger(this.path)) {
-      if (entry.reference === reference && entry.operation !== 'reversal') return entry;
+    const written = JSON.stringify({ reference }).slice(1, -1);
+    for await (const lines of wholeLines(this.path)) {
+      if (!lines.includes(written)) continue;
+      const entries = lines.split('\n').filter((line) => line.includes(written));
+      for (const entry of entries.map(parseLine))
+        if (entry?.reference === reference && entry.operation !== 'reversal') return entry;
     }
     return undefined;
   }
@@ -192,6 +197,16 @@ function parseLine(line: string): LedgerEntry | undefined {
 
 /** Every entry of a ledger, in order. */
 export async function* readLedger(path: string): AsyncGenerator<LedgerEntry> {
+  for await (const lines of wholeLines(path)) {
+    for (const line of lines.split('\n')) {
+      const entry = parseLine(line);
+      if (entry !== undefined) yield entry;
+    }
+  }
+}
+
+/** The lines of a ledger, many at a time. One that has no end yet is left out. */
+async function* wholeLines(path: string): AsyncGenerator<string> {
   let file: FileHandle;
   try {
     file = await open(path, 'r');
@@ -205,12 +220,10 @@ export async function* readLedger(path: string): AsyncGenerator<LedgerEntry> {
     for (;;) {
       const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES);
       if (bytesRead === 0) return;
-      const lines = (partialLine + buffer.toString('latin1', 0, bytesRead)).split('\n');
-      partialLine = lines.pop() ?? '';
-      for (const line of lines) {
-        const entry = parseLine(line);
-        if (entry !== undefined) yield entry;
-      }
+      const text = partialLine + buffer.toString('latin1', 0, bytesRead);
+      const end = text.lastIndexOf('\n');
+      partialLine = text.slice(end + 1);
+      if (end >= 0) yield text.slice(0, end);
     }
   } finally {
     await file.close();
