@@ -220,6 +220,17 @@ test('a copy that differs → not opened, and neither cell pays until the move i
   expect((await cells.command('one', 'journal', 'verify')).code).toBe(0);
 }, 60_000);
 
+test('figures check where the copy of a move that was taken back is left → leaves it alone', async () => {
+  const { two } = cells;
+  expect(await residenceIn('two')).toBe('arriving');
+  // Only hours that are over are checked.
+  await two.sql(`
+    BEGIN; SET LOCAL session_replication_role = replica;
+    UPDATE transaction SET created_at = created_at - interval '3 hours'; COMMIT`);
+  const { code, stdout } = await cells.command('two', 'figures', 'check', '--json');
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { wrong: [] }]);
+});
+
 // catches(moving: an entry that Tollgate did not write does not become genuine)
 test('an entry of the journal that Tollgate did not write → does not go along', async () => {
   const { one, two } = cells;
