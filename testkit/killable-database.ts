@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { postgresPid } from './gateway-process.js';
+import { childrenOf } from './pair.js';
 import { copyPreparedCluster } from './prepared-cluster.js';
 
 type EmbeddedServer = Awaited<ReturnType<typeof openEmbeddedPostgres>>;
@@ -41,6 +42,21 @@ export class KillableDatabase {
 
   async start(): Promise<void> {
     this.#server = await openEmbeddedPostgres({ dataDir: this.#dataDir });
+  }
+
+  /** All of its processes stand still (SIGSTOP), or go on (SIGCONT). */
+  async suspend(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    const pid = await postgresPid(this.#dataDir);
+    if (pid === undefined) throw new Error('there is no PostgreSQL to suspend');
+    // The first one first: it starts the others.
+    process.kill(pid, signal);
+    for (const each of childrenOf(pid)) process.kill(each, signal);
+  }
+
+  /** Whether there is one, which may have stopped by itself. */
+  async runs(): Promise<boolean> {
+    const pid = await postgresPid(this.#dataDir);
+    return pid !== undefined && isAlive(pid);
   }
 
   /** SIGKILL, or SIGQUIT for what PostgreSQL calls an immediate shutdown. Returns when the server is gone. */

@@ -259,7 +259,7 @@ async function setStandbys(server: PairedServer, names: string): Promise<void> {
   await server.sql('SELECT pg_reload_conf()');
 }
 
-function childrenOf(parent: number): number[] {
+export function childrenOf(parent: number): number[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
     .split('\n')
     .map((line) => line.trim().split(/ +/).map(Number))

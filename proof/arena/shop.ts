@@ -57,6 +57,8 @@ export type ShopOptions = Called & {
   readonly retried?: readonly number[];
   /** How many of the requests are given up after some milliseconds. */
   readonly impatientPercent?: number;
+  /** Between two look-ups of what is in doubt (20 ms). */
+  readonly pauseMs?: number;
   /** Told of every attempt that was answered with 201, before the shop goes on. */
   readonly onAnswered?: (attempt: Attempt) => Promise<void>;
 };
@@ -156,7 +158,7 @@ export class Shop {
           return;
         }
       }
-      await sleep(PAUSE_MS);
+      await sleep(this.options.pauseMs ?? PAUSE_MS);
     }
     Object.assign(attempt, {
       end: 'given up',

@@ -14,6 +14,7 @@ import type { Settings } from '../../testkit/installation.js';
 import { KillableDatabase } from '../../testkit/killable-database.js';
 import { asEnvironment } from '../../testkit/project.js';
 import { RECEIVER_SETTINGS } from '../arena/webhook-books.js';
+import { storePayments } from './stored.js';
 
 export const CELLS = ['one', 'two', 'three'] as const;
 export type CellName = (typeof CELLS)[number];
@@ -34,6 +35,8 @@ interface Added {
   readonly id: number;
   readonly merchantId: number;
   readonly credentials: Credentials;
+  /** Of the payments that were stored without a request for each. */
+  readonly storedMerchantId: number | undefined;
 }
 
 interface Slot {
@@ -66,6 +69,7 @@ export class Cell {
   readonly complaints: string[] = [];
   readonly #slots: readonly Slot[];
   #isClosed = false;
+  #isDown = false;
   #killing: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -143,16 +147,23 @@ export class Cell {
     return start(words, this.environment());
   }
 
-  /** An organisation with a merchant and its user, who call under the host name. Added here: a process for each would take most of the time. */
-  async addOrganisation(name: string, host: string): Promise<Added> {
+  /**
+   * An organisation with a merchant and its user, who call under the host name. Added here: a process for each would take most of the time.
+   * Another merchant of it has so many payments `stored`.
+   */
+  async addOrganisation(name: string, host: string, stored = 0): Promise<Added> {
     const database = new Database(this.database.url, { maxConnections: 2 });
     try {
       const key = await credentialKeyOf(database, readSettings({ TOLLGATE_DATA_DIR: this.dataDir }));
       const { id } = await addOrganisation(database, OPERATOR, name);
       const merchant = await addMerchant(database, OPERATOR, id, name, { vault: true });
-      const credentials = await addUser(database, OPERATOR, key, name, { merchant: merchant.id });
+      const old = stored > 0 ? await addMerchant(database, OPERATOR, id, `${name}, stored`) : undefined;
+      const grants = old === undefined ? [] : [old.id];
+      const credentials = await addUser(database, OPERATOR, key, name, { merchant: merchant.id, grants });
       await setHostName(database, OPERATOR, id, host);
-      return { id, merchantId: merchant.id, credentials };
+      if (old !== undefined)
+        await storePayments(database, { organisation: id, merchant: old.id, dataDir: this.dataDir }, stored);
+      return { id, merchantId: merchant.id, credentials, storedMerchantId: old?.id };
     } finally {
       await database.close();
     }
@@ -181,6 +192,24 @@ export class Cell {
     return this.#killing;
   }
 
+  /** Gateways and PostgreSQL stand still (SIGSTOP), or go on (SIGCONT). */
+  async suspend(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    for (const { process } of this.#slots) process?.kill(signal);
+    await this.database.suspend(signal);
+  }
+
+  /** Gateways and PostgreSQL are killed, and stay so until `comeBack`. */
+  async goDown(): Promise<void> {
+    this.#isDown = true;
+    await Promise.all(this.#slots.map((_, which) => this.killGateway(which)));
+    await this.database.kill('SIGKILL');
+  }
+
+  async comeBack(): Promise<void> {
+    if (!(await this.database.runs())) await this.database.start();
+    this.#isDown = false;
+  }
+
   /** In a session of its own, past the relay. */
   async sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
     const client = await this.session();
@@ -206,6 +235,10 @@ export class Cell {
 
   async #keepRunning(slot: Slot): Promise<void> {
     while (!this.#isClosed) {
+      if (this.#isDown) {
+        await sleep(50);
+        continue;
+      }
       slot.isDoomed = false;
       const process = start(['serve'], this.environment({ PORT: String(slot.port) }), { keep: 'the end' });
       slot.process = process;

@@ -19,6 +19,10 @@ export interface FleetOptions {
   readonly gateways: number;
   readonly organisations: number;
   readonly random: Chance;
+  /** So many payments the first organisation has when the proof begins. */
+  readonly stored?: number;
+  /** Of clients, between two look-ups of what is in doubt. */
+  readonly lookedAgainMs?: number;
   /** Where the database of a cell lies, if not in the fleet's folder. */
   readonly databaseFolders?: Partial<Record<CellName, string>>;
 }
@@ -37,6 +41,8 @@ export class FleetOfCells {
     gateways,
     organisations,
     random,
+    stored = 0,
+    lookedAgainMs,
     databaseFolders,
   }: FleetOptions): Promise<FleetOfCells> {
     const folder = temporaryFolder('fleet');
@@ -58,7 +64,14 @@ export class FleetOfCells {
     for (let serial = 1; serial <= organisations; serial += 1) {
       const cell = opened[serial % opened.length] as Cell;
       const hasWebhook = serial % WEBHOOK_EVERY === 0;
-      const one = await TradingOrganisation.add({ cell, serial, random: random.fork(), hasWebhook });
+      const one = await TradingOrganisation.add({
+        cell,
+        serial,
+        random: random.fork(),
+        hasWebhook,
+        stored: serial === 1 ? stored : 0,
+        lookedAgainMs,
+      });
       homes.set(one.id, cell.name);
       added.push(one);
     }

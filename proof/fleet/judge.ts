@@ -9,6 +9,7 @@ import type { Broken } from '../arena/verdict.js';
 import { CELLS, type Cell, type CellName } from './cell.js';
 import type { TradingOrganisation } from './organisation.js';
 import type { Places } from './places.js';
+import { NOT_STORED } from './stored.js';
 
 /** Of so many transactions of each organisation its client asks again; the others are taken from its cell's database. */
 const ASKED = 200;
@@ -33,7 +34,10 @@ export async function judged(
 ): Promise<Judged> {
   const { id, shop, reader, probes, webhooks, merchantId } = organisation;
   const { orders } = shop;
-  const rows = await cells[home].sql<StoredTransaction>(TRANSACTIONS_OF_ORGANISATION, [id]);
+  const rows = await cells[home].sql<StoredTransaction>(
+    `SELECT * FROM (${TRANSACTIONS_OF_ORGANISATION}) t WHERE ${NOT_STORED}`,
+    [id],
+  );
   const own = entries.filter(({ reference }) => reference.split('-')[1] === String(id));
   const ofOrders = rows.filter(({ reference }) => !reference.startsWith('probe-'));
   const asked = random.shuffled(ofOrders.map(({ audit }) => audit)).slice(0, ASKED);

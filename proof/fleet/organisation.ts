@@ -26,6 +26,8 @@ interface Added {
   readonly credentials: Credentials;
   readonly random: Chance;
   readonly webhooks: WebhookBooks | undefined;
+  readonly storedMerchantId: number | undefined;
+  readonly lookedAgainMs: number | undefined;
 }
 
 export interface AddOptions {
@@ -33,6 +35,17 @@ export interface AddOptions {
   readonly serial: number;
   readonly random: Chance;
   readonly hasWebhook: boolean;
+  /** So many payments it has when the proof begins. */
+  readonly stored: number;
+  /** Between two look-ups of what is in doubt. */
+  readonly lookedAgainMs: number | undefined;
+}
+
+/** An answer that one of its clients got. */
+export interface Seen {
+  readonly method: string;
+  readonly status: number;
+  readonly tookMs: number;
 }
 
 /** What its clients saw of a move. */
@@ -63,6 +76,8 @@ export class TradingOrganisation {
   readonly paidInTwoCells: string[] = [];
   /** Requests that were answered 201. */
   answered = 0;
+  onAnswer: ((seen: Seen) => void) | undefined;
+  readonly storedMerchantId: number | undefined;
   #entrance: Entrance | undefined;
   #virtualPans: VirtualPans = new Map();
   #isBusy = false;
@@ -72,11 +87,12 @@ export class TradingOrganisation {
   #gapMs = 0;
 
   private constructor(private readonly added: Added) {
-    const { id, merchantId, host, random, webhooks } = added;
+    const { id, merchantId, host, random, webhooks, storedMerchantId, lookedAgainMs } = added;
     this.id = id;
     this.merchantId = merchantId;
     this.host = host;
     this.webhooks = webhooks;
+    this.storedMerchantId = storedMerchantId;
     const calling = (method: string, path: string, request: CallRequest) => this.#call(method, path, request);
     this.shop = new Shop({
       calling,
@@ -84,22 +100,31 @@ export class TradingOrganisation {
       random: random.fork(),
       impatientPercent: 3,
       retried: [MOVED],
+      ...(lookedAgainMs !== undefined && { pauseMs: lookedAgainMs }),
     });
     this.reader = new CursorReader(calling, merchantId);
   }
 
   /** In its first cell. */
-  static async add({ cell, serial, random, hasWebhook }: AddOptions): Promise<TradingOrganisation> {
+  static async add({
+    cell,
+    serial,
+    random,
+    hasWebhook,
+    stored,
+    lookedAgainMs,
+  }: AddOptions): Promise<TradingOrganisation> {
     const name = `shop-${serial}`;
     const host = `${name}.pay.example`;
-    const { id, merchantId, credentials } = await cell.addOrganisation(name, host);
+    const organisation = await cell.addOrganisation(name, host, stored);
+    const { merchantId } = organisation;
     const webhooks = hasWebhook
       ? await WebhookBooks.open(
           { merchantId, command: (...words) => cell.command(...words), sql: (text) => cell.sql(text) },
           random.fork(),
         )
       : undefined;
-    return new TradingOrganisation({ id, merchantId, host, credentials, random, webhooks });
+    return new TradingOrganisation({ ...organisation, host, random, webhooks, lookedAgainMs });
   }
 
   /** Stores the cards that it pays with. */
@@ -188,6 +213,7 @@ export class TradingOrganisation {
   }
 
   async #call(method: string, path: string, request: CallRequest): Promise<CallAnswer> {
+    const askedMs = performance.now();
     let answer: HttpAnswer;
     try {
       answer = await (this.#entrance as Entrance).send(
@@ -199,6 +225,7 @@ export class TradingOrganisation {
       throw new Unanswered((error as { code?: string }).code ?? (error as Error).name);
     }
     const answered = answerOf(answer.status, answer.headers, answer.text);
+    this.onAnswer?.({ method, status: answer.status, tookMs: performance.now() - askedMs });
     if (method === 'POST' && answer.status === 201) this.answered += 1;
     if (this.#isBusy) this.#note(method, answered);
     return answered;

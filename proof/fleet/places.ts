@@ -1,5 +1,6 @@
 // In which cell an organisation lived when, as the journals of all cells say; and whether anything was done for it elsewhere.
 import { CELLS, type Cell, type CellName } from './cell.js';
+import { NOT_STORED } from './stored.js';
 
 /** What was under way when a cell was closed is committed within this time, or refused. */
 const FENCED_WITHIN_MS = 1_000;
@@ -33,11 +34,12 @@ const ENTRIES = `
 const PLACED = `
   SELECT t.audit, coalesce(sent_by(t.organisation_id, t.audit), g.installation) AS installation,
     extract(epoch FROM t.created_at)::float8 * 1000 AS "createdMs", extract(epoch FROM t.decided_at)::float8 * 1000 AS "decidedMs"
-  FROM transaction t, gateway g WHERE t.organisation_id = $1`;
+  FROM transaction t, gateway g WHERE t.organisation_id = $1 AND ${NOT_STORED}`;
 
 /** A cell that has not said that the organisation has left it, and one that does not have what another has. */
 const LEFT_BEHIND = `
-  SELECT audit, correlation_id AS "correlationId", status, created_at::text AS created FROM transaction WHERE organisation_id = $1`;
+  SELECT audit, correlation_id AS "correlationId", status, created_at::text AS created FROM transaction
+  WHERE organisation_id = $1 AND ${NOT_STORED}`;
 
 export class Places {
   private constructor(
