@@ -104,6 +104,19 @@ export async function serversOf(adminUrl: string): Promise<Server[]> {
   return rows as Server[];
 }
 
+/** The first process of each server, where all run on this machine. */
+export async function serverPids(adminUrl: string): Promise<number[]> {
+  const servers = await serversOf(adminUrl);
+  return Promise.all(
+    servers.map(async (server) => {
+      const [row] = await ask(addressAt(adminUrl, server), [
+        `SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer AS pid`,
+      ]);
+      return Number(row?.pid);
+    }),
+  );
+}
+
 /** Of a database there: the same as the given one, unless another is named. */
 export function addressAt(adminUrl: string, { host, port }: Server, name?: string): string {
   const url = new URL(adminUrl);

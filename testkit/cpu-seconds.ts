@@ -11,7 +11,13 @@ export async function cpuSeconds(pid: number): Promise<number> {
 
 /** Of the PostgreSQL of a data directory, with its sessions. */
 export async function cpuSecondsOfDatabase(dataDir: string): Promise<number> {
-  const postmaster = Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+  return cpuSecondsOfServer(
+    Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10),
+  );
+}
+
+/** Of a PostgreSQL, by its first process. */
+export async function cpuSecondsOfServer(postmaster: number): Promise<number> {
   const running = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
   const backends = (await Promise.all(running.map(ticks))).filter(({ parent }) => parent === postmaster);
   const used = [await ticks(postmaster), ...backends].reduce((sum, each) => sum + each.used, 0);

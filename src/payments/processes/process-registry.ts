@@ -233,8 +233,8 @@ interface Supply {
 
 const SMALLEST_BLOCK = 16;
 const LARGEST_BLOCK = 2_048;
-/** A block used up faster than this was too small. */
-const BLOCK_SHOULD_LAST_MS = 1_000;
+/** A block used up faster than this was too small: each costs a commit. */
+const BLOCK_SHOULD_LAST_MS = 10_000;
 
 /**
  * Leases audits in blocks per organisation, so that a claim need not fetch its number first. A lease stays until no audit of

@@ -20,6 +20,25 @@ export const NEWEST_DATA_KEY: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 ORDER BY version DESC LIMIT 1`,
 };
 
+export const KNOWN_KEYS = columns<{
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly version: number;
+}>('known', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  merchant_id: integer(({ merchantId }) => merchantId),
+  version: integer(({ version }) => version),
+});
+
+/** Merchants whose newest key is another than the one that is known. */
+export const OTHER_NEWEST_KEYS: Statement = {
+  name: 'other-newest-keys',
+  text: `
+    SELECT known.merchant_id AS "merchantId" FROM ${KNOWN_KEYS.rows}
+    WHERE known.version IS DISTINCT FROM (SELECT max(k.version) FROM data_key k
+      WHERE k.organisation_id = known.organisation_id AND k.merchant_id = known.merchant_id)`,
+};
+
 /** `destroyed`: what the journal says. A destroyed key stays gone, even if somebody has put its row back. */
 export const DATA_KEY: Statement = {
   name: 'data-key',

@@ -3,6 +3,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type DecidingEntry, isKeyDestroyed } from '../../journal/deciding-entries.js';
 import { signerOf } from '../../journal/entry-signer.js';
+import type { EntryOf } from '../../postgres/batches.js';
 import { type Database, isUndefined, type Queryable } from '../../postgres/database.js';
 import { decrypt, encrypt } from '../../values/aes-gcm.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
@@ -15,7 +16,9 @@ import {
   COUNTED,
   DATA_KEY,
   KEY_PROOF,
+  KNOWN_KEYS,
   NEWEST_DATA_KEY,
+  OTHER_NEWEST_KEYS,
   SET_KEY_PROOF,
 } from './keys.sql.js';
 
@@ -33,12 +36,20 @@ interface FoundDataKey extends DataKeyRow {
 export type OnBroken = (place: Place) => void;
 
 interface Newest {
-  readonly loadedAtMs: number;
+  readonly organisationId: OrganisationId;
   readonly key: Promise<DataKey>;
+  /** When it was last certain to be the newest. */
+  seenAtMs: number;
+  /** Once it is loaded. */
+  version: number | undefined;
+  /** At which look it was last needed. */
+  needed: number;
 }
 
 /** How long a process may still seal under a version after a newer one was created. */
 const NEWEST_KNOWN_WITHIN_MS = 1_000;
+/** After so many looks in which nobody needed it, a key is read again when it is needed. */
+const LOOKS_UNNEEDED = 60;
 /** A slow process may seal under the old version for this long. */
 export const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
 const PROOF = Buffer.from('tollgate');
@@ -105,7 +116,10 @@ async function checkProof(provider: KeyProvider, proof: { keyId: string; wrapped
 class KeyDestroyed extends KeyUnavailable {}
 
 export class DataKeys {
-  readonly #newest = new Map<number, Newest>();
+  readonly #newest = new Map<MerchantId, Newest>();
+  /** The last look whether the newest keys are still these, of all merchants. */
+  #looks = 0;
+  #looking: Promise<void> | undefined;
   readonly #byVersion = new Map<string, Promise<DataKey>>();
   readonly #opened: { organisationId: OrganisationId; merchantId: MerchantId; key: DataKey }[] = [];
   #attesting: Promise<KeyObject> | undefined;
@@ -162,12 +176,53 @@ export class DataKeys {
   /** The key to seal with. Merchant IDs are unique across the gateway. */
   newest(organisationId: OrganisationId, merchantId: MerchantId): Promise<DataKey> {
     const known = this.#newest.get(merchantId);
-    if (known !== undefined && performance.now() - known.loadedAtMs < NEWEST_KNOWN_WITHIN_MS)
-      return known.key;
+    if (known === undefined) return this.#keepNewest(organisationId, merchantId).key;
+    known.needed = this.#looks;
+    // guard(renewal of keys: a newer version is seen within a second): performance.now() - known.seenAtMs < NEWEST_KNOWN_WITHIN_MS ⇒ known.seenAtMs > 0
+    if (performance.now() - known.seenAtMs < NEWEST_KNOWN_WITHIN_MS) return known.key;
+    this.#looking ??= this.#lookForOthers().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking.then(
+      () => (this.#newest.get(merchantId) ?? this.#keepNewest(organisationId, merchantId)).key,
+    );
+  }
+
+  #keepNewest(organisationId: OrganisationId, merchantId: MerchantId): Newest {
     const key = this.#loadNewest(organisationId, merchantId);
-    this.#newest.set(merchantId, { loadedAtMs: performance.now(), key });
-    key.catch(() => this.#newest.delete(merchantId));
-    return key;
+    const kept: Newest = {
+      organisationId,
+      seenAtMs: performance.now(),
+      key,
+      version: undefined,
+      needed: this.#looks,
+    };
+    this.#newest.set(merchantId, kept);
+    key.then(
+      ({ version }) => {
+        kept.version = version;
+      },
+      () => this.#newest.delete(merchantId),
+    );
+    return kept;
+  }
+
+  /** One statement for all merchants: where a thousand trade at the same time, one for each cost more than the rest of a purchase. */
+  async #lookForOthers(): Promise<void> {
+    const atMs = performance.now();
+    const known: (EntryOf<typeof KNOWN_KEYS> & { readonly kept: Newest })[] = [];
+    for (const [merchantId, kept] of this.#newest) {
+      const { organisationId, version } = kept;
+      if (this.#looks - kept.needed > LOOKS_UNNEEDED) this.#newest.delete(merchantId);
+      else if (version !== undefined) known.push({ organisationId, merchantId, version, kept });
+    }
+    this.#looks += 1;
+    const { rows } = await this.database.query<{ merchantId: MerchantId }>(
+      OTHER_NEWEST_KEYS,
+      KNOWN_KEYS.encode(known),
+    );
+    for (const { merchantId } of rows) this.#newest.delete(merchantId);
+    for (const { kept } of known) kept.seenAtMs = atMs;
   }
 
   /** The key version that a row names. */
