@@ -84,7 +84,7 @@ export class Payers {
       if (given.kind === 'bank_account') await this.#noteAgreement(checkout, n, given, address);
       const { operation, amountCents, currency } = checkout.terms;
       if (operation === 'tokenise') {
-        await this.#settle(checkout, n, { virtualPan: await this.#tokenised(checkout, given, address) });
+        await this.#settle(checkout, n, { virtualPan: await this.#tokenised(checkout, n, given, address) });
         return;
       }
       const transaction = await this.parts.creation.create({
@@ -101,7 +101,7 @@ export class Payers {
       });
       await this.#settleBy(checkout, n, transaction);
       if (isPaid(transaction) && kept !== undefined)
-        await this.#keep(checkout, kept, address).catch(this.parts.onError);
+        await this.#keep(checkout, n, kept, address).catch(this.parts.onError);
     } catch (error) {
       if (!isOurs) throw error;
       if (!(error instanceof Fault)) this.parts.onError(error);
@@ -185,21 +185,21 @@ export class Payers {
   }
 
   /** The virtual PAN of a new token, or of a card for one payment. */
-  async #tokenised(checkout: Checkout, given: Given, address: string): Promise<string> {
+  async #tokenised(checkout: Checkout, n: number, given: Given, address: string): Promise<string> {
     if (given.kind === 'card' && checkout.terms.customerId === undefined)
       return this.parts.oneTimeCards.add(checkout, given.card);
-    return this.#keep(checkout, given, address);
+    return this.#keep(checkout, n, given, address);
   }
 
-  async #keep(checkout: Checkout, given: Given, address: string): Promise<string> {
+  async #keep(checkout: Checkout, n: number, given: Given, address: string): Promise<string> {
     const { organisationId, merchantId, id, number, correlationId, userId, terms } = checkout;
     const { customerId } = terms;
     if (customerId === undefined) throw fault('customer_not_found', 'customer');
     const who = { username: `checkout:${id}`, userId: userId ?? 0, actor: `checkout:${id}` };
     const access = { organisationId, merchantId, address, correlationId, ...who };
     const { virtualPan } = await this.parts.tokens.create(access, customerId, {
-      // A customer has no two tokens of the same name.
-      preferredName: `${nameOf(given)} (${number})`,
+      // A customer has no two tokens of the same name, and an earlier attempt may have left one.
+      preferredName: `${nameOf(given)} (${number}.${n})`,
       active: true,
       account: accountOf(given),
     });
