@@ -33,6 +33,8 @@ export type Given =
 
 interface PayersParts {
   readonly database: Database;
+  /** For looks whether there is anything to do. */
+  readonly looks: Database;
   readonly checkouts: Checkouts;
   readonly creation: Pick<Creation, 'create'>;
   readonly lookup: Lookup;
@@ -116,8 +118,8 @@ export class Payers {
 
   /** Ends what has expired, and finds out what has come of attempts that were left. */
   async run(): Promise<void> {
-    const { database, checkouts, onError } = this.parts;
-    const [due] = (await database.query<{ expired: boolean; left: boolean }>(CHECKOUTS_DUE)).rows;
+    const { database, looks, checkouts, onError } = this.parts;
+    const [due] = (await looks.query<{ expired: boolean; left: boolean }>(CHECKOUTS_DUE)).rows;
     if (due?.expired) await database.query(EXPIRE_CHECKOUTS, [EXPIRED_AT_ONCE]);
     if (!due?.left) return;
     const { rows } = await database.query<CheckoutRow>(LEFT_ATTEMPTS, [LOOKED_AT_AT_ONCE]);

@@ -38,6 +38,7 @@ export function openCheckouts(parts: Parts, stack: ClosingStack): OpenCheckouts 
   });
   const payers = new Payers({
     database: databases.vault,
+    looks: databases.looks,
     checkouts,
     creation: pipeline.creation,
     lookup: pipeline.lookup,

@@ -19,6 +19,8 @@ afterAll(() => gateway.close());
 const WITHOUT: Readonly<Record<string, string>> = {
   'transaction ask': 'asks about what is in doubt, and decides nothing',
   'approval refuse': 'moves no money',
+  'checkout add': 'asks somebody to pay: money comes in',
+  'checkout cancel': 'nobody can pay it any more',
   'token deactivate': 'can be taken back, and no card leaves',
   'token activate': 'the card can be paid with again, by whoever had it before',
   'acquirer test': 'sends a message that moves nothing',
