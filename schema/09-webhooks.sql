@@ -32,6 +32,8 @@ CREATE TABLE webhook_endpoint (
   delivered_at timestamptz,
   -- When an endpoint that fails is tried with one message, although none is due: one that was mended is noticed soon.
   probe_at timestamptz,
+  -- Which secret it is: those before it do not come back.
+  secret_version integer NOT NULL DEFAULT 1,
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT webhook_endpoint_once UNIQUE (id, organisation_id),
   FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id),

@@ -5,7 +5,7 @@ export const NEWEST_OF_ENDPOINT = `${newestSeal("'webhook/' || e.id")}`;
 
 /** Columns of an endpoint `e` and its merchant `m`. */
 const ENDPOINT = `e.id, e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", m.mode, e.url, e.types,
-  e.created_at AS "createdAt", e.key_version AS "keyVersion", e.sealed, e.overlap_until > now() AS overlapping,
+  e.created_at AS "createdAt", e.key_version AS "keyVersion", e.sealed, e.secret_version AS "secretVersion", e.overlap_until > now() AS overlapping,
   e.disabled_at AS "disabledAt", e.disabled_because AS "disabledBecause",
   e.failures, e.failing_since AS "failingSince", e.delivered_at AS "deliveredAt", e.position,
   ${NEWEST_OF_ENDPOINT} AS newest`;
@@ -69,7 +69,8 @@ export const LIST_ENDPOINTS: Statement = {
 export const SET_SECRETS: Statement = {
   name: '',
   text: `
-    UPDATE webhook_endpoint SET key_version = $3, sealed = $4, overlap_until = now() + $5 * interval '1 millisecond'
+    UPDATE webhook_endpoint SET key_version = $3, sealed = $4, overlap_until = now() + $5 * interval '1 millisecond',
+      secret_version = $6
     WHERE organisation_id = $1 AND id = $2`,
 };
 

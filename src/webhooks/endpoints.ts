@@ -37,6 +37,8 @@ export interface Endpoint extends SealedSecrets {
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly url: string;
+  /** Counts its secrets from 1. */
+  readonly secretVersion: number;
   /** Null: every type. */
   readonly types: readonly string[] | null;
   readonly createdAt: Date;
@@ -53,7 +55,10 @@ export interface Endpoint extends SealedSecrets {
   readonly newest: Buffer | null;
 }
 
-type SealedEndpoint = Pick<Endpoint, 'id' | 'organisationId' | 'merchantId' | 'url' | 'types' | 'newest'>;
+type SealedEndpoint = Pick<
+  Endpoint,
+  'id' | 'organisationId' | 'merchantId' | 'url' | 'types' | 'secretVersion' | 'newest'
+>;
 
 /** For the journal, which seals whose events are sent where. */
 export function rowOfEndpoint({
@@ -62,9 +67,13 @@ export function rowOfEndpoint({
   merchantId,
   url,
   types,
+  secretVersion,
   newest,
 }: SealedEndpoint): ReadRow {
-  return { subject: subjectOfEndpoint(id), state: [organisationId, merchantId, url, types], newest };
+  // guard(webhooks: a secret that was rotated does not come back): secretVersion === 1 ? [] : [secretVersion] ⇒ []
+  const rotated = secretVersion === 1 ? [] : [secretVersion];
+  const state = [organisationId, merchantId, url, types, ...rotated];
+  return { subject: subjectOfEndpoint(id), state, newest };
 }
 
 export const subjectOfEndpoint = (id: number) => `webhook/${id}`;
@@ -101,7 +110,7 @@ export async function addEndpoint(
   const { rows } = await connection.query<{ id: WebhookEndpointId }>(NEXT_ENDPOINT_ID);
   const { id } = rows[0] as { id: WebhookEndpointId };
   const secret = makeSigningSecret();
-  const { keyVersion, sealed } = await sealSecrets(keys, { ...owner, id, url }, [secret]);
+  const { keyVersion, sealed } = await sealSecrets(keys, { ...owner, id, url, secretVersion: 1 }, [secret]);
   const { organisationId, merchantId } = owner;
   const values = [organisationId, merchantId, id, url, types ?? null, keyVersion, sealed, position];
   await connection.query(ADD_ENDPOINT, values);
@@ -150,19 +159,26 @@ export async function listEndpoints(
   return (await database.query<ListedEndpoint>(LIST_ENDPOINTS, [merchant ?? null, endpoint ?? null])).rows;
 }
 
-/** Creates a new secret. The old one also signs for a while, so that receivers can change over. */
+/**
+ * Creates a new secret, and returns it with the endpoint as it is then. The old one also signs for a while, so that receivers can change
+ * over.
+ */
 export async function rotateSecret(
   connection: Queryable,
   keys: DataKeys,
   endpoint: Endpoint,
   overlapMs: number,
-): Promise<string> {
+): Promise<EndpointWithSecret> {
   const [old] = await openSecrets(keys, endpoint, endpoint);
   const secret = makeSigningSecret();
-  const { keyVersion, sealed } = await sealSecrets(keys, endpoint, [secret, old as string]);
   const { organisationId, id } = endpoint;
-  await connection.query(SET_SECRETS, [organisationId, id, keyVersion, sealed, overlapMs]);
-  return secret;
+  const secretVersion = endpoint.secretVersion + 1;
+  const { keyVersion, sealed } = await sealSecrets(keys, { ...endpoint, secretVersion }, [
+    secret,
+    old as string,
+  ]);
+  await connection.query(SET_SECRETS, [organisationId, id, keyVersion, sealed, overlapMs, secretVersion]);
+  return { endpoint: await findEndpoint(connection, id), secret };
 }
 
 /** The secrets to sign with now, newest first. */
@@ -170,7 +186,7 @@ export async function signingSecrets(
   keys: DataKeys,
   endpoint: Pick<
     Endpoint,
-    'organisationId' | 'merchantId' | 'id' | 'url' | 'keyVersion' | 'sealed' | 'overlapping'
+    'organisationId' | 'merchantId' | 'id' | 'url' | 'secretVersion' | 'keyVersion' | 'sealed' | 'overlapping'
   >,
 ): Promise<string[]> {
   const secrets = await openSecrets(keys, endpoint, endpoint);

@@ -18,7 +18,7 @@ export const COUNT_OLDER_WEBHOOK_SECRETS: Statement = {
 export const OLDER_WEBHOOK_SECRETS: Statement = {
   name: 'older-webhook-secrets',
   text: `
-    SELECT id AS row, key_version AS "keyVersion", sealed, id, url FROM webhook_endpoint
+    SELECT id AS row, key_version AS "keyVersion", sealed, id, url, secret_version AS "secretVersion" FROM webhook_endpoint
     WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND id > $5 AND id <> ALL ($6::integer[])
     ORDER BY id LIMIT $4`,
 };

@@ -17,15 +17,20 @@ export interface SealedSecrets {
 export interface SecretsOwner extends SealOwner {
   readonly id: WebhookEndpointId;
   readonly url: string;
+  /** Counts its secrets from 1. */
+  readonly secretVersion: number;
 }
 
-/** Bound to the address: what is signed for one receiver is not sent to another. */
+/** Bound to the address: what is signed for one receiver is not sent to another. And to their number: an earlier one does not come back. */
 function secretsPlace(
   { organisationId, merchantId }: SealOwner,
-  { id, url }: Pick<SecretsOwner, 'id' | 'url'>,
+  { id, url, secretVersion }: Pick<SecretsOwner, 'id' | 'url' | 'secretVersion'>,
 ): Place {
-  // guard(webhooks: what is signed for one receiver is not sent to another): } ⇒ .slice(0, 4) }
-  return { table: 'webhook_endpoint', organisationId, merchantId, row: id, field: 'secrets', says: url };
+  // guard(webhooks: what is signed for one receiver is not sent to another): url ⇒ url.slice(0, 4)
+  const address = url;
+  // No address has a space.
+  const says = secretVersion === 1 ? address : `${address} ${secretVersion}`;
+  return { table: 'webhook_endpoint', organisationId, merchantId, row: id, field: 'secrets', says };
 }
 
 export const SEALED_WEBHOOK_SECRETS: SealedRows = {

@@ -122,9 +122,10 @@ export function rotateWebhook(
   return database.transaction(async (connection) => {
     const keys = new DataKeys(connection, provider);
     const endpoint = await lockSealed(connection, id);
-    const secret = await rotateSecret(connection, keys, endpoint, overlapMs);
-    await journalEndpoint(connection, operator, 'webhook.rotated', endpoint);
-    return shownOnce({ endpoint, secret });
+    const rotated = await rotateSecret(connection, keys, endpoint, overlapMs);
+    const sealed = rowOfEndpoint(rotated.endpoint);
+    await journalEndpoint(connection, operator, 'webhook.rotated', rotated.endpoint, { sealed });
+    return shownOnce(rotated);
   });
 }
 

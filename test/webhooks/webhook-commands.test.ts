@@ -219,6 +219,33 @@ test('more endpoints than a merchant may have → refused, even when several are
 });
 
 // catches(webhooks: a key that seals a secret is not destroyed)
+// catches(webhooks: a secret that was rotated does not come back)
+test('a secret of before a rotation, put back in the database → not used, with its number or without', async () => {
+  const { id } = await json(`add ${shop.url} --merchant 1`);
+  const columns = 'sealed, key_version, secret_version, overlap_until';
+  const [before] = await gateway.sql(`SELECT ${columns} FROM webhook_endpoint WHERE id = $1`, [id]);
+  await json(`rotate ${id}`);
+  const [after] = await gateway.sql(`SELECT ${columns} FROM webhook_endpoint WHERE id = $1`, [id]);
+  const put = (row: object) =>
+    gateway.sql(
+      `UPDATE webhook_endpoint SET (${columns}) = (SELECT ${columns} FROM json_populate_record(NULL::webhook_endpoint, $2)) WHERE id = $1`,
+      [
+        id,
+        JSON.stringify(row, (_, value) =>
+          value?.type === 'Buffer' ? `\\x${Buffer.from(value.data).toString('hex')}` : value,
+        ),
+      ],
+    );
+  await put(before as object);
+  expect(await refusal(`test ${id}`)).toContain('is not as it was sealed');
+  await put({ ...(before as object), secret_version: 2 });
+  const { result } = await json(`test ${id}`).catch(() => ({ result: 'refused' }));
+  expect(result).toBe('refused');
+  await put(after as object);
+  expect((await json(`test ${id}`)).result).toBe('delivered');
+  await text(`remove ${id}`);
+});
+
 test('keys rotate → the secrets are resealed and still sign; only then can the old key be destroyed', async () => {
   const { id, secret } = await webhooks.add(shop.url, { merchant: 2 });
   const version = async () => {

@@ -66,7 +66,7 @@ export const TAKE: Statement = {
       wake_at = now() + $1 * interval '1 millisecond'
     FROM free WHERE e.organisation_id = free.organisation_id AND e.id = free.id
     RETURNING e.organisation_id AS "organisationId", e.id, e.merchant_id AS "merchantId", e.url, e.types, e.lease,
-      e.position, e.failures, e.key_version AS "keyVersion", e.sealed, e.overlap_until > now() AS overlapping,
+      e.position, e.failures, e.key_version AS "keyVersion", e.sealed, e.secret_version AS "secretVersion", e.overlap_until > now() AS overlapping,
       e.probe_at <= now() AS "toProbe", ${NEWEST_OF_ENDPOINT} AS newest,
       (SELECT count(*)::integer FROM webhook_delivery d
         WHERE d.organisation_id = e.organisation_id AND d.endpoint_id = e.id) AS waiting,
@@ -140,13 +140,13 @@ export const RECORD_PROGRESS: Statement = {
           WHEN NOT $5 AND $6::integer > 0 THEN now() + interval '1 minute' WHEN NOT $5 AND $9 IS NULL THEN probe_at END
       WHERE organisation_id = $1 AND id = $2 AND lease = $3
       RETURNING organisation_id, id, failures, disabled_at IS NOT NULL AS disabled, key_version AS "keyVersion", sealed,
-        overlap_until > now() AS overlapping, probe_at <= now() AS "toProbe"
+        secret_version AS "secretVersion", overlap_until > now() AS overlapping, probe_at <= now() AS "toProbe"
     ), logged AS (${INTO_ATTEMPTS}
       SELECT progress.organisation_id, progress.id, to_timestamp(made.at_ms / 1000), made.version, made.attempt,
         made.http_status, made.duration_ms, made.event_id, made.type, made.result, made.response
       FROM progress CROSS JOIN ${ATTEMPTS_MADE.rows}
     )
-    SELECT failures, disabled, "keyVersion", sealed, overlapping, "toProbe" FROM progress`,
+    SELECT failures, disabled, "keyVersion", sealed, "secretVersion", overlapping, "toProbe" FROM progress`,
 };
 
 /** After the organisation and the endpoint. */

@@ -22,6 +22,7 @@ export interface LeasedEndpoint extends EndpointKey {
   readonly waitingSubjects: number;
   readonly keyVersion: number;
   readonly sealed: Buffer;
+  readonly secretVersion: number;
   readonly overlapping: boolean | null;
   /** Whether to probe the endpoint with a delivery that is not due. */
   readonly toProbe: boolean | null;

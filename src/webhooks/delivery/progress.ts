@@ -40,7 +40,10 @@ export interface Progress {
 }
 
 interface ProgressRow
-  extends Pick<LeasedEndpoint, 'failures' | 'keyVersion' | 'sealed' | 'overlapping' | 'toProbe'> {
+  extends Pick<
+    LeasedEndpoint,
+    'failures' | 'keyVersion' | 'sealed' | 'secretVersion' | 'overlapping' | 'toProbe'
+  > {
   readonly disabled: boolean;
 }
 
