@@ -84,7 +84,7 @@ describe('a start', () => {
     await credentialKeyOf(database, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
     await database.close();
     const sql = async (text: string) => (await client.query(text)).rows;
-    stage = { url: own.url, sql, dataDir, settings: { DATA_DIR: dataDir, PORT: '0' } };
+    stage = { url: own.url, sql, dataDir, settings: { DATA_DIR: dataDir, PORT: '0', CHECKOUT_PORT: 'off' } };
   });
   afterEach(async () => {
     vi.restoreAllMocks();

@@ -74,6 +74,7 @@ async function gateway(): Promise<Scene> {
   const settings = readSettings({
     TOLLGATE_DATA_DIR: dataDir,
     TOLLGATE_PORT: '0',
+    TOLLGATE_CHECKOUT_PORT: 'off',
     TOLLGATE_DATABASE_TIMEOUT_MS: '2000',
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
     // None of these failovers takes longer.

@@ -30,6 +30,7 @@ async function pipedGateway() {
     DATABASE_URL: shared.databaseUrl,
     TOLLGATE_DATA_DIR: dataDir,
     TOLLGATE_PORT: '0',
+    TOLLGATE_CHECKOUT_PORT: 'off',
   });
   const [, baseUrl = ''] = await eventually(
     async () => /listens on (\S+)/.exec(running.output()) ?? undefined,

@@ -188,6 +188,7 @@ test.concurrent('heavy logging in both workers, and a slow reader → every line
       DATABASE_URL: shared.databaseUrl,
       TOLLGATE_DATA_DIR: dataDir,
       TOLLGATE_PORT: '0',
+      TOLLGATE_CHECKOUT_PORT: 'off',
       TOLLGATE_WORKERS: '2',
     },
     { command: 'sh' },

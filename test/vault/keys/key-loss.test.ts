@@ -29,7 +29,12 @@ afterAll(() => gateway.close());
 
 /** A further process of the same gateway. */
 function start(environment: Record<string, string> = {}) {
-  const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: '0', ...environment });
+  const settings = readSettings({
+    TOLLGATE_DATA_DIR: dataDir,
+    TOLLGATE_PORT: '0',
+    TOLLGATE_CHECKOUT_PORT: 'off',
+    ...environment,
+  });
   return startGateway({ settings, databaseUrl: gateway.databaseUrl, log: pino({ level: 'silent' }) });
 }
 
