@@ -17,7 +17,13 @@ interface Stage {
   url: string;
   readonly sql: (text: string) => Promise<unknown[]>;
   /** As environment variables, without the prefix TOLLGATE_. */
-  readonly settings: { PORT: string; HOST?: string; SIMULATOR_LEDGER?: string; DATA_DIR: string };
+  readonly settings: {
+    PORT: string;
+    HOST?: string;
+    SIMULATOR_LEDGER?: string;
+    DATA_DIR: string;
+    CHECKOUT_PORT: string;
+  };
   readonly dataDir: string;
 }
 

@@ -31,6 +31,7 @@ test('npm pack → program, pages, schema, migrations and documentation; no sour
       `dist/${bundle}/libraries.json`,
     ]),
     ...['dist/console/index.html', ...filesUnder('dist/console/assets')],
+    ...filesUnder('dist/payers'),
     ...['openapi.json', 'reference.html', 'reference.css', 'reference.js'].flatMap((name) =>
       ['', '.br', '.gz'].map((form) => `dist/reference/${name}${form}`),
     ),
@@ -42,7 +43,7 @@ test('npm pack → program, pages, schema, migrations and documentation; no sour
   expect(files).toEqual(expect.arrayContaining(wanted));
   // Of earlier builds there may be more chunks.
   expect(
-    files.filter((path) => !wanted.includes(path) && !/^dist\/program\/[\w-]+\.cjs$/.test(path)),
+    files.filter((path) => !wanted.includes(path) && !/^dist\/program\/[\w.-]+\.cjs$/.test(path)),
   ).toEqual([]);
 });
 
