@@ -113,7 +113,8 @@ describe.skipIf(!isThere)(`the Python client${skipped}`, () => {
       const script = join(folder, `${page.replaceAll('/', '-')}.py`);
       await writeFile(script, samples.join('\n'));
       // As after `pip install`: the package is there, and nothing that lies beside it.
-      const installed = join(folder, 'installed');
+      // Of its own: both pages are run at the same time.
+      const installed = join(folder, `installed-${page.replaceAll('/', '-')}`);
       await mkdir(installed, { recursive: true });
       await cp(join(PYTHON_CLIENT, 'tollgate_client'), join(installed, 'tollgate_client'), {
         recursive: true,
