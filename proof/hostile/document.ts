@@ -78,10 +78,12 @@ export class ApiDocument {
       '"additionalProperties":false',
     );
     this.#ajv.addSchema(JSON.parse(closed), 'openapi');
-    this.operations = Object.entries(document.paths).flatMap(([template, methods]) =>
+    // Fields of checkouts depend on each other in ways that a schema does not say: test/checkout tries them.
+    const tried = Object.entries(document.paths).filter(([template]) => !template.startsWith('/checkouts'));
+    this.operations = tried.flatMap(([template, methods]) =>
       Object.entries(methods).map(([method, operation]) => this.#operation(template, method, operation)),
     );
-    this.templates = Object.keys(document.paths);
+    this.templates = tried.map(([template]) => template);
   }
 
   #operation(template: string, method: string, operation: OpenApiOperation): Operation {

@@ -160,12 +160,10 @@ export class Rounds {
     return [await this.#changes.toTable(table), login];
   }
 
-  /** Whether another change of this round is about one of the same rows. */
+  /** Whether another change of this round is about one of the same tables: one could undo what the other has done. */
   #isTaken({ rows }: Change, made: readonly Made[]): boolean {
-    const taken = new Set(
-      made.flatMap(({ change }) => change.rows.map(({ table, where }) => `${table} ${where}`)),
-    );
-    return rows.some(({ table, where }) => taken.has(`${table} ${where}`));
+    const taken = new Set(made.flatMap(({ change }) => change.rows.map(({ table }) => table)));
+    return rows.some(({ table }) => taken.has(table));
   }
 
   async #make(change: Change, login: string): Promise<Difference[]> {
