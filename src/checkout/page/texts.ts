@@ -62,7 +62,7 @@ export const ENGLISH = {
   unknownTitle: 'There is no such page',
   unknown: 'Check the address, or ask the shop for a new link.',
   awayTitle: 'This does not work at the moment',
-  away: 'Nothing was sent. Please try again in a minute. If you had paid, this page will show it.',
+  away: 'Wait a minute and load this page again. If you had paid, it will show that. Nobody pays twice here.',
   problems: {
     number: 'This is not a card number: check its digits.',
     numberMissing: 'Enter the number of your card.',
