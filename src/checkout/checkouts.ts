@@ -67,15 +67,20 @@ export class Checkouts {
     const sealed = { organisationId, number, merchantId, id, expiresMs, attemptsAllowed };
     const seal = await this.parts.keys.attest(sealedWords(sealed, terms));
     const values = [organisationId, number, merchantId, id, correlationId, nowMs, expiresMs];
-    const { rows } = await this.parts.database
-      .query<{ id: string }>(ADD_CHECKOUT, [...values, attemptsAllowed, terms, seal, userId])
+    const { count } = await this.parts.database
+      .query(ADD_CHECKOUT, [...values, attemptsAllowed, terms, seal, userId])
       .catch((error: unknown) => {
         // A failover has given the number to another.
         throw isUniqueViolation(error, 'checkout_pkey') ? fault('not_processed') : error;
       });
+    if (count > 0) {
+      const opened = { correlationId, createdMs: nowMs, terms: wish.terms, userId, status: 'open' } as const;
+      const untouched = { attempts: [], isLeft: false, resultAudit: null, resultVirtualPan: null };
+      return { checkout: { ...sealed, ...opened, ...untouched }, isNew: true };
+    }
     const checkout = await this.byCorrelationId(organisationId, merchantId, correlationId);
     if (checkout === undefined) throw fault('not_processed');
-    return { checkout, isNew: rows.length > 0 };
+    return { checkout, isNew: false };
   }
 
   /** By its ID alone, as payers know it. */

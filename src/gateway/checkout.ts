@@ -4,7 +4,8 @@ import { Checkouts } from '../checkout/checkouts.js';
 import { Payers } from '../checkout/payers.js';
 import type { RequestFigures, RequestLog } from '../http/answers.js';
 import { ClientAddresses } from '../http/authentication.js';
-import { listenForPayers, type PayersListener } from '../http/payers-listener.js';
+import type { Listener } from '../http/listener.js';
+import { listenForPayers } from '../http/payers-listener.js';
 import { PayersSite } from '../http/payers-site.js';
 import type { Certificate } from '../http/tls.js';
 import { isLoopback, Networks } from '../values/network.js';
@@ -65,10 +66,7 @@ interface Listening extends Parts {
 }
 
 /** Undefined if the settings want none. Outside loopback it uses the gateway's certificate, if there is one. */
-export async function listenToPayers(
-  parts: Listening,
-  stack: ClosingStack,
-): Promise<PayersListener | undefined> {
+export async function listenToPayers(parts: Listening, stack: ClosingStack): Promise<Listener | undefined> {
   const {
     settings,
     databases,

@@ -1,15 +1,16 @@
 // The operators' listener of a gateway, open from before the gateway starts until after it has stopped.
 import type { Logger } from 'pino';
+import type { Listener } from '../http/listener.js';
 import type { Figures } from '../http/observability/metrics.js';
 import { metricsPage } from '../http/observability/metrics-page.js';
-import { listenForOperators, type OperatorsListener, type Site } from '../http/operators-listener.js';
+import { listenForOperators, type Site } from '../http/operators-listener.js';
 import type { Certificate } from '../http/tls.js';
 import { isLoopback, Networks } from '../values/network.js';
 import type { Gateway } from './gateway.js';
 import { connectionFigures } from './observability/figures.js';
 import type { Settings } from './settings/settings.js';
 
-export interface Operators extends Pick<OperatorsListener, 'url' | 'close'> {
+export interface Operators extends Pick<Listener, 'url' | 'close'> {
   /** Shows this gateway's metrics from now on, and those of its first process. */
   show(gateway: Pick<Gateway, 'figures' | 'certificate'>, further?: () => Figures): void;
   /** Serves the console from now on, and shows its metrics. */
