@@ -1,9 +1,8 @@
-// The shop as a program. It places SHOP_ORDERS orders, SHOP_CONCURRENCY at a time, and exits with 0 when each has a known outcome.
-// After a kill, start it again on the same books to continue. With SHOP_WEBHOOK_PORT it receives webhooks until it is stopped.
-import type { PaymentMethod } from 'tollgate-client';
+// The shop as a program: a page to order on, and a page for each order. Kill it at any moment, and start it again on the same file.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Tollgate } from 'tollgate-client';
-import { Books } from './books.js';
-import { receiveWebhooks } from './receiver.js';
+import { type Order, Orders, type State } from './orders.js';
 import { Shop } from './shop.js';
 
 function setting(name: string, otherwise?: string): string {
@@ -12,68 +11,79 @@ function setting(name: string, otherwise?: string): string {
   return value;
 }
 
-const seed = Number(setting('SHOP_SEED', '1'));
-const orders = Number(setting('SHOP_ORDERS'));
-const referenceOf = (order: number) => `shop-${seed}-${order}`;
-
-/** Customers, made up: the same ones for the same seed. Most pay by a good card. */
-function basketOf(order: number) {
-  const chance = (Math.imul(seed * 7_919 + order, 2_654_435_761) >>> 0) / 2 ** 32;
-  return { order, amountCents: 100 + Math.floor(chance * 99_000), paymentMethod: methodOf(order, chance) };
-}
-
-function methodOf(order: number, chance: number): PaymentMethod {
-  if (setting('SHOP_DIRECT_DEBITS', 'no') === 'yes' && order % 2 === 1) {
-    // The simulated bank returns the debit of every fourth order.
-    const account_number = order % 4 === 1 ? '900006' : '123456789';
-    return { bankaccount: { bsb: '062-000', account_number, account_name: 'A Customer' } };
-  }
-  const pans = ['4111111111111111', '5555555555554444', '4111111111111111', '4100000000000514'];
-  // One in ten is approved, but its answer is lost between the acquirer and the gateway.
-  const pan = chance < 0.1 ? '4200000000000034' : (pans[order % pans.length] as string);
-  return { creditcard: { pan, expiry_date: '1239', cvv: '123' } };
-}
-
-const books = await Books.open(setting('SHOP_BOOKS'), referenceOf);
-const webhooks =
-  process.env.SHOP_WEBHOOK_PORT === undefined
-    ? undefined
-    : await receiveWebhooks(books, setting('SHOP_WEBHOOK_SECRET'), Number(process.env.SHOP_WEBHOOK_PORT));
-const tollgate = new Tollgate({
-  baseUrl: setting('TOLLGATE_CLIENT_URL'),
-  username: setting('TOLLGATE_CLIENT_USERNAME'),
-  password: setting('TOLLGATE_CLIENT_PASSWORD'),
-  requestTimeoutMs: Number(setting('SHOP_TIMEOUT_SECONDS', '15')) * 1_000,
-  memory: books,
+const port = Number(setting('SHOP_PORT', '3000'));
+const orders = await Orders.open(setting('SHOP_ORDERS', 'orders.ndjson'));
+const shop = new Shop({
+  tollgate: new Tollgate({
+    baseUrl: setting('TOLLGATE_CLIENT_URL', 'http://127.0.0.1:8080/v1'),
+    username: setting('TOLLGATE_CLIENT_USERNAME'),
+    password: setting('TOLLGATE_CLIENT_PASSWORD'),
+    // A customer waits.
+    outcomeTimeoutMs: 20_000,
+  }),
+  orders,
+  merchantId: Number(setting('SHOP_MERCHANT', '1')),
+  pageOf: (orderId) => `http://127.0.0.1:${port}/orders/${orderId}`,
 });
-const merchantId = Number(setting('SHOP_MERCHANT', '1'));
-const shop = new Shop({ tollgate, books, merchantId, referenceOf });
 
-const numbers = Array.from({ length: orders }, (_, order) => order);
-const due = numbers.filter((order) => !books.orders.has(order));
-const workers = Array.from({ length: Number(setting('SHOP_CONCURRENCY', '4')) }, placeDue);
-// Neither new orders nor those of an earlier process wait for each other. It left no more open than it placed at once.
-await Promise.all([...workers, placeOpen()]);
+const SAYS: Readonly<Record<State, string>> = {
+  unpaid: 'We have no payment for this order yet.',
+  pending: 'Thank you. Your bank will transfer the money within days.',
+  paid: 'Thank you: you have paid.',
+  returned: 'Your bank has returned the payment. Please contact us.',
+  voided: 'Your payment was taken back.',
+};
+const BUY = '<form method="post" action="/orders"><button>Buy two tickets for $19.95</button></form>';
 
-async function placeDue(): Promise<void> {
-  for (let order = due.shift(); order !== undefined; order = due.shift()) await shop.place(basketOf(order));
+function pageOf({ id, state }: Order): string {
+  const button = `<form method="post" action="/orders/${id}/pay"><button>Pay</button></form>`;
+  return `<p>${SAYS[state]}</p>${state === 'unpaid' ? button : ''}`;
 }
 
-async function placeOpen(): Promise<void> {
-  const placed: Promise<void>[] = [];
-  for await (const order of shop.recover()) placed.push(shop.place(basketOf(order)));
-  await Promise.all(placed);
+async function answer({ method, url = '/' }: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [, place, orderId = '', action] = new URL(url, 'http://shop').pathname.split('/');
+  const order = orders.get(orderId);
+  if (method === 'GET' && place === '') show(response, BUY);
+  else if (method === 'POST' && place === 'orders' && orderId === '') {
+    const { id } = await shop.order(1_995);
+    sendTo(response, await shop.pay(id));
+  } else if (method === 'POST' && order !== undefined && action === 'pay')
+    sendTo(response, await shop.pay(order.id));
+  else if (method === 'GET' && order !== undefined && action === undefined)
+    show(response, pageOf(await shop.look(order.id)));
+  else response.writeHead(404).end();
 }
 
-const states = [...books.orders.values()].map(({ state }) => state);
-const counts = [...new Set(states)]
-  .sort()
-  .map((state) => `${states.filter((each) => each === state).length} ${state}`);
-process.stdout.write(`${counts.join(', ')}\n`);
-
-if (webhooks !== undefined) {
-  await new Promise((resolve) => process.once('SIGTERM', resolve));
-  webhooks.close();
-  webhooks.closeAllConnections();
+function show(response: ServerResponse, content: string): void {
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
+  response.end(`<!doctype html><html lang="en"><title>Shop</title><h1>Shop</h1>${content}</html>`);
 }
-await books.close();
+
+function sendTo(response: ServerResponse, location: string): void {
+  response.writeHead(303, { location }).end();
+}
+
+function complain({ name, message }: Error): void {
+  process.stderr.write(`${name}: ${message}\n`);
+}
+
+const server = createServer((request, response) => {
+  answer(request, response).catch((error: Error) => {
+    // The order stays as it was, and can be paid later.
+    complain(error);
+    response.writeHead(503, { 'retry-after': '10' }).end('Please try again in a moment.');
+  });
+});
+server.listen(port, '127.0.0.1', () => process.stdout.write(`the shop is at http://127.0.0.1:${port}\n`));
+
+const stopping = new AbortController();
+const { signal } = stopping;
+process.once('SIGTERM', () => stopping.abort());
+while (!signal.aborted) {
+  // Without a gateway the shop waits for it, and goes on where it was.
+  await shop.follow(signal).catch(complain);
+  await sleep(2_000, undefined, { signal }).catch(() => {});
+}
+server.close();
+server.closeAllConnections();
+await orders.close();

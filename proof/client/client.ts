@@ -2,7 +2,7 @@
 // database and the shop are killed; answers are lost, delayed, cut and doubled, and requests are held for seconds. In the end the shop's
 // books are held against the acquirer's ledger.
 //
-// The shop is a program of its own, in any language (`--client typescript` is examples/shop, `--client python` is
+// The shop is a program of its own, in any language (`--client typescript` is trader.ts beside this, `--client python` is
 // client/python/examples/shop.py). This is all that the proof knows of it:
 //
 //   TOLLGATE_CLIENT_URL, TOLLGATE_CLIENT_USERNAME, TOLLGATE_CLIENT_PASSWORD   where and as whom it calls

@@ -34,7 +34,7 @@ const LIFE_MS = { least: 2_000, most: 40_000 };
 /** Undefined where its tools are missing. */
 export async function commandOf(client: string): Promise<ShopCommand | undefined> {
   if (client === 'typescript') {
-    return { command: process.execPath, args: [compiledProgram('examples/shop/main')], environment: {} };
+    return { command: process.execPath, args: [compiledProgram('proof/client/trader')], environment: {} };
   }
   if (client !== 'python') throw new Error(`there is no client ${client}`);
   const python = await promisify(execFile)('python3', ['--version']).then(

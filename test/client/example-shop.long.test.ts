@@ -1,97 +1,146 @@
-// The shop of examples/shop as somebody runs it: orders by card and by direct debit, webhooks, and a restart in the middle.
+// The shop of examples/shop as somebody runs it: customers who pay and come back, who never do, and a shop that is killed in between.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { signatureHeaders } from '../../src/webhooks/signature.js';
-import { testGateway } from '../../testkit/gateway.js';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { dataDirectory, eventually, freePort, start } from '../../testkit/gateway-process.js';
+import { ACCOUNT, CARD, Payer } from '../../testkit/payer.js';
 import { compiledProgram } from '../../testkit/project.js';
-import { WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
+
+const BY_CARD = { ...CARD, method: 'creditcard' };
+const BY_DEBIT_THAT_COMES_BACK = { ...ACCOUNT, method: 'bankaccount', account_number: '900006' };
 
 interface Line {
-  readonly order: number;
-  readonly correlationId: string;
+  readonly id: string;
+  readonly checkoutId?: string;
   readonly state: string;
-  readonly audit?: number;
-  readonly event?: string;
-  readonly version?: number;
 }
 
-test('the shop: killed and started again, debits returned and cleared by webhooks → every order known, charged once, each event once', async () => {
-  const gateway = await testGateway({ settings: WEBHOOK_SETTINGS });
-  const webhooks = webhooksOf(gateway);
-  onTestFinished(() => webhooks.close());
-  const books = join(await dataDirectory(), 'books.ndjson');
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}/webhooks`;
-  const { secret } = await webhooks.add(url);
-  const open = () =>
-    start(
-      [compiledProgram('examples/shop/main')],
-      {
-        TOLLGATE_CLIENT_URL: gateway.baseUrl,
-        TOLLGATE_CLIENT_USERNAME: gateway.owner.username,
-        TOLLGATE_CLIENT_PASSWORD: gateway.owner.password,
-        SHOP_BOOKS: books,
-        SHOP_ORDERS: '12',
-        SHOP_CONCURRENCY: '3',
-        SHOP_SEED: '3',
-        SHOP_DIRECT_DEBITS: 'yes',
-        SHOP_TIMEOUT_SECONDS: '5',
-        SHOP_WEBHOOK_PORT: String(port),
-        SHOP_WEBHOOK_SECRET: secret,
-      },
-      { command: process.execPath },
-    );
-  const lines = async () =>
-    (await readFile(books, 'utf8').catch(() => ''))
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as Line);
-  const orders = async () => [...new Map((await lines()).map((line) => [line.order, line])).values()];
-
-  const first = open();
-  await eventually(async () => ((await orders()).length >= 4 ? true : undefined));
-  first.kill('SIGKILL');
-  await first.ended;
-
-  const second = open();
-  const isKnown = ({ state }: Line) => state !== 'begun' && state !== 'unknown';
-  await eventually(async () => {
-    const known = (await orders()).filter(isKnown);
-    return known.length === 12 ? true : undefined;
+describe('the example shop', () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await testGateway({ settings: { CHECKOUT_PORT: '0' } });
   });
-  const correlationIds = new Set((await lines()).map(({ correlationId }) => correlationId));
-  expect(correlationIds.size).toBe(12);
+  afterAll(() => gateway?.close());
 
-  await gateway.advance('12d');
-  const debits = async (state: string) =>
-    (await orders()).filter((each) => each.order % 2 === 1 && each.state === state).map(({ order }) => order);
-  await eventually(async () => ((await debits('pending')).length === 0 ? true : undefined));
-  expect((await debits('returned')).sort((one, other) => one - other)).toEqual([1, 5, 9]);
-  expect((await debits('paid')).sort((one, other) => one - other)).toEqual([3, 7, 11]);
+  /** One with orders of its own, which may be started more than once. */
+  async function newShop() {
+    const [folder, port] = [await dataDirectory(), await freePort()];
+    const file = join(folder, 'orders.ndjson');
+    const url = `http://127.0.0.1:${port}`;
+    const lines = async () =>
+      (await readFile(file, 'utf8').catch(() => ''))
+        .split('\n')
+        .slice(0, -1)
+        .flatMap((line) => (JSON.parse(line) as { order?: Line }).order ?? []);
+    const orders = async () => [...new Map((await lines()).map((order) => [order.id, order])).values()];
+    const post = (path: string) => fetch(`${url}${path}`, { method: 'POST', redirect: 'manual' });
+    return {
+      url,
+      orders,
+      post,
+      start: async () => {
+        const shop = start(
+          [compiledProgram('examples/shop/main')],
+          {
+            TOLLGATE_CLIENT_URL: gateway.baseUrl,
+            TOLLGATE_CLIENT_USERNAME: gateway.owner.username,
+            TOLLGATE_CLIENT_PASSWORD: gateway.owner.password,
+            SHOP_ORDERS: file,
+            SHOP_PORT: String(port),
+          },
+          { command: process.execPath },
+        );
+        onTestFinished(async () => {
+          shop.kill('SIGKILL');
+          await shop.ended;
+        });
+        await eventually(async () => shop.output().includes(url) || undefined);
+        return shop;
+      },
+      /** Where a customer pays who has ordered just now. */
+      order: async () => {
+        const { headers } = await post('/orders');
+        return new Payer(headers.get('location') ?? '');
+      },
+      /** What the shop has written down of its only order. */
+      state: async () => (await orders())[0]?.state,
+    };
+  }
+  const pageAt = async (url: string | undefined) => (await fetch(url ?? '')).text();
 
-  const before = await lines();
-  const told = before.filter(({ event }) => event !== undefined).map(({ event }) => event as string);
-  expect(new Set(told).size).toBe(told.length);
-  const event = {
-    id: 'evt_forged',
-    type: 'transaction.approved',
-    version: 99,
-    data: { transaction: { reference: 'shop-3-1', transaction_type: 'purchase' } },
-  };
-  const body = JSON.stringify(event);
-  const signed = (key: string) =>
-    signatureHeaders([key], { id: event.id, timestampSeconds: Math.floor(Date.now() / 1000), body });
-  const post = (headers: Record<string, string>) => fetch(url, { method: 'POST', headers, body });
-  expect((await post(signed('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='))).status).toBe(400);
-  expect((await post({})).status).toBe(400);
-  expect(await lines()).toEqual(before);
+  test('pays, and comes back → the page of the order says so; before that it does not, whatever its address says', async () => {
+    const shop = await newShop();
+    await shop.start();
+    const payer = await shop.order();
+    const [order] = await shop.orders();
+    const page = `${shop.url}/orders/${order?.id}`;
+    expect(await pageAt(`${page}?checkout=${order?.checkoutId}`)).toContain('no payment');
+    const back = (await payer.pay(BY_CARD)).location;
+    expect(back).toBe(`${page}?checkout=${order?.checkoutId}`);
+    expect(await pageAt(back)).toContain('you have paid');
+    // To pay once more leads to the same checkout, which is paid.
+    const again = new Payer((await shop.post(`/orders/${order?.id}/pay`)).headers.get('location') ?? '');
+    expect(again.url).toBe(payer.url);
+    expect((await again.look()).location).toBe(back);
+  });
 
-  second.kill('SIGTERM');
-  expect((await second.ended).code).toBe(0);
-  const rows = await gateway.sql<{ reference: string; count: string }>(
-    'SELECT reference, count(*) FROM transaction GROUP BY reference',
-  );
-  expect(rows.map(({ count }) => Number(count))).toEqual(Array.from({ length: 12 }, () => 1));
+  test('pays while the shop is down, and never comes back → the shop learns it by an event; the debit returned → that, too', async () => {
+    const shop = await newShop();
+    const first = await shop.start();
+    const payer = await shop.order();
+    first.kill('SIGKILL');
+    await first.ended;
+    await payer.pay(BY_DEBIT_THAT_COMES_BACK);
+    await shop.start();
+    await expect.poll(shop.state, { timeout: 20_000 }).toBe('pending');
+    await gateway.advance('12d');
+    await expect.poll(shop.state, { timeout: 20_000 }).toBe('returned');
+  });
+
+  test('killed while it makes checkouts → each order has one, and can be paid once', async () => {
+    const shop = await newShop();
+    const first = await shop.start();
+    const ordered = Array.from({ length: 12 }, () => shop.post('/orders').catch(() => undefined));
+    await eventually(async () => ((await shop.orders()).length >= 4 ? true : undefined));
+    first.kill('SIGKILL');
+    await Promise.all([first.ended, ...ordered]);
+    await shop.start();
+    const orders = await shop.orders();
+    for (const { id } of orders) {
+      const { headers } = await shop.post(`/orders/${id}/pay`);
+      await new Payer(headers.get('location') ?? '').pay(BY_CARD);
+    }
+    const made = await gateway.sql<{ order: string; checkouts: number }>(
+      `SELECT split_part(correlation_id, '.', 1) AS order, count(*)::integer AS checkouts FROM checkout
+       WHERE split_part(correlation_id, '.', 1) = ANY ($1) GROUP BY 1`,
+      [orders.map(({ id }) => id)],
+    );
+    expect(made.map(({ checkouts }) => checkouts)).toEqual(orders.map(() => 1));
+    await expect
+      .poll(async () => new Set((await shop.orders()).map(({ state }) => state)), { timeout: 20_000 })
+      .toEqual(new Set(['paid']));
+  });
+
+  test('one that has expired → the customer gets another, and pays that one', async () => {
+    const shop = await newShop();
+    await shop.start();
+    const first = await shop.order();
+    await gateway.advance('2d');
+    expect((await first.look()).text).toContain('data-status="expired"');
+    const [order] = await shop.orders();
+    const { headers } = await shop.post(`/orders/${order?.id}/pay`);
+    const second = new Payer(headers.get('location') ?? '');
+    expect(second.url).not.toBe(first.url);
+    await second.pay(BY_CARD);
+    await expect.poll(shop.state, { timeout: 20_000 }).toBe('paid');
+  });
+
+  test('told to stop → it does, in good order; an order that there is not → 404', async () => {
+    const shop = await newShop();
+    const running = await shop.start();
+    expect((await fetch(`${shop.url}/orders/nobody`)).status).toBe(404);
+    running.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+  });
 });

@@ -1,10 +1,9 @@
-// The shop's own books: a file of JSON lines, in which the last line of an order counts. A line is on the disk before anything that
+// The trading shop's own books: a file of JSON lines, in which the last line of an order counts. A line is on the disk before anything that
 // depends on it happens, so that the shop may be killed at any moment. The books are also the client's memory.
 import { type FileHandle, open, readFile } from 'node:fs/promises';
-import type { Begun, Ending, Event, Memory } from 'tollgate-client';
+import type { Begun, Ending, Memory } from 'tollgate-client';
 
-/** `returned`: the bank took back a direct debit, after which the customer owes the money again. */
-export type State = 'begun' | 'paid' | 'pending' | 'declined' | 'returned' | 'voided' | 'refused' | 'unknown';
+export type State = 'begun' | 'paid' | 'declined' | 'refused' | 'unknown';
 
 export interface Order {
   readonly order: number;
@@ -15,26 +14,12 @@ export interface Order {
   readonly audit?: number;
   /** What the client wants to know again after a restart. It holds no card. */
   readonly begun?: Begun;
-  /** Of the newest event about it, and that event. */
-  readonly version?: number;
-  readonly event?: string;
 }
 
 const STATES: Readonly<Record<string, State>> = {
   approved: 'paid',
-  pending: 'pending',
   declined: 'declined',
   error: 'declined',
-  voided: 'voided',
-};
-
-const STATES_BY_EVENT: Readonly<Record<string, State>> = {
-  'transaction.approved': 'paid',
-  'transaction.declined': 'declined',
-  'transaction.error': 'declined',
-  'transaction.pending': 'pending',
-  'transaction.voided': 'voided',
-  'directdebit.returned': 'returned',
 };
 
 export class Books implements Memory {
@@ -92,8 +77,7 @@ export class Books implements Memory {
 
   async end(correlationId: string, ending: Ending): Promise<void> {
     const order = this.byCorrelationId(correlationId);
-    // A webhook may have brought a later status while the response was still in transit.
-    if (order === undefined || order.version !== undefined || ending.kind === 'not_processed') return;
+    if (order === undefined || ending.kind === 'not_processed') return;
     const state = ending.kind === 'refused' ? 'refused' : (STATES[ending.outcome] ?? 'unknown');
     await this.write({ ...order, state, ...(ending.kind === 'decided' && { audit: ending.audit }) });
   }
@@ -102,16 +86,6 @@ export class Books implements Memory {
     return [...this.orders.values()]
       .filter(({ state }) => state === 'begun' || state === 'unknown')
       .flatMap(({ begun }) => begun ?? []);
-  }
-
-  /** Once for each event, and never back to an older one: the line has both what was done and which event said so. */
-  async apply({ id, type, version, data }: Event): Promise<void> {
-    const order = this.byReference(data.transaction?.reference ?? '');
-    const state = STATES_BY_EVENT[type];
-    const isPayment = data.transaction?.transaction_type === 'purchase';
-    if (order === undefined || state === undefined || !isPayment || version <= (order.version ?? 0)) return;
-    const { audit = order.audit } = data;
-    await this.write({ ...order, state, version, event: id, ...(audit !== undefined && { audit }) });
   }
 
   async close(): Promise<void> {
