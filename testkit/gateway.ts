@@ -171,6 +171,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
       settings,
       operatingUrl: database.url,
       log,
+      checkoutUrl: gateway.checkoutUrl,
       figures: () => gateway.figures(),
     });
     opened = await consoleSite;

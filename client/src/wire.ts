@@ -611,6 +611,8 @@ export interface HistoryQuery {
   readonly token_id?: number;
   /** What was done to this transaction: completions, refunds, voids. */
   readonly target_audit?: number;
+  /** What a payer tried on the page of this checkout, and what came of it. */
+  readonly checkout_id?: string;
   /** How many on a page. */
   readonly limit?: number;
   /** Part of `_links.next`: where the page before ended. */

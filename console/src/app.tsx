@@ -13,8 +13,10 @@ const administration = () => import('./pages/administration.js');
 
 const Today = lazy(() => import('./pages/today.js'));
 const Approvals = lazy(async () => ({ default: (await payments()).Approvals }));
+const Checkouts = lazy(async () => ({ default: (await payments()).Checkouts }));
 const Customers = lazy(async () => ({ default: (await payments()).Customers }));
 const InDoubt = lazy(async () => ({ default: (await payments()).InDoubt }));
+const OneCheckout = lazy(async () => ({ default: (await payments()).OneCheckout }));
 const OneCustomer = lazy(async () => ({ default: (await payments()).OneCustomer }));
 const OneTransaction = lazy(async () => ({ default: (await payments()).OneTransaction }));
 const Transactions = lazy(async () => ({ default: (await payments()).Transactions }));
@@ -65,6 +67,8 @@ function Pages(): ReactNode {
       <Route path="/transactions" component={Transactions} />
       <Route path="/transactions/:organisation/:audit" component={OneTransaction} />
       <Route path="/in-doubt" component={InDoubt} />
+      <Route path="/checkouts" component={Checkouts} />
+      <Route path="/checkouts/:merchant/:id" component={OneCheckout} />
       <Route path="/customers" component={Customers} />
       <Route path="/customers/:organisation/:id" component={OneCustomer} />
       <Route path="/approvals" component={Approvals} />

@@ -6,6 +6,7 @@ type Tone = 'good' | 'bad' | 'doubt' | 'plain';
 
 const TONES: Readonly<Record<string, Tone>> = {
   approved: 'good',
+  complete: 'good',
   enabled: 'good',
   delivered: 'good',
   cleared: 'good',
@@ -24,6 +25,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   changed: 'bad',
   unknown: 'doubt',
   pending: 'doubt',
+  processing: 'doubt',
   waiting: 'doubt',
   reversing: 'doubt',
   inquiring: 'doubt',

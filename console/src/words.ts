@@ -2,7 +2,7 @@
 
 import { amountText, decimalsOf } from '../../src/values/money.js';
 
-export { amountText, centsIn, isAmountText } from '../../src/values/money.js';
+export { amountText, CURRENCIES, centsIn, isAmountText } from '../../src/values/money.js';
 
 const AMOUNTS = new Map<string, Intl.NumberFormat>();
 

@@ -1,4 +1,5 @@
 // Describes in words what a text must look like: for error messages and for the reference page.
+import { CHECKOUT_ID_PATTERN } from '../checkout/checkout.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import { EXPIRY_PATTERN } from '../values/card.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
@@ -24,6 +25,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
     'letters, digits, spaces and the punctuation that banks take: none of `"`, `\'`, `\\`, `<`, `>`, `{`, `|`, `}`, `~`, nor backticks',
   [WEB_ADDRESS_PATTERN]: 'an address of the web, such as `https://shop.example/paid`',
   [WEB_ORIGIN_PATTERN]: 'an origin of the web without a path, such as `https://shop.example`',
+  [CHECKOUT_ID_PATTERN]: 'the ID of a checkout: `co_` and 28 lower-case letters',
   [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
   [DAY_PATTERN]: 'a date, such as `2026-11-15`',
   [INSTANT_OR_DAY_PATTERN]:

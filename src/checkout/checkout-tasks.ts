@@ -19,7 +19,7 @@ import type { DoingWithKey } from '../vault/keys/key-provider.js';
 import { DataKeys } from '../vault/keys/keys.js';
 import { accessOf, vaultOf } from '../vault/vault-tasks.js';
 import { MERCHANT_OF_CUSTOMER } from '../vault/vault-tasks.sql.js';
-import type { CheckoutStatus } from './checkout.js';
+import { CHECKOUT_STATUSES, type CheckoutStatus } from './checkout.js';
 import { ATTEMPTS, Checkouts, EXPIRES_IN_S, type KnownCheckout } from './checkouts.js';
 import { MERCHANTS_OF_CHECKOUTS } from './checkouts.sql.js';
 
@@ -34,12 +34,13 @@ type DoingCheckouts = DoingWithKey & Doing<CheckoutMeans>;
 interface CheckoutView {
   readonly id: string;
   readonly merchant: MerchantId;
-  readonly status: CheckoutStatus;
-  readonly reference: string;
+  /** `changed`: by somebody in the database. What else it says is not shown. */
+  readonly status: CheckoutStatus | 'changed';
+  readonly reference: string | null;
   readonly amountCents: number | null;
   readonly currency: string | null;
-  readonly created: Date;
-  readonly expires: Date;
+  readonly created: Date | null;
+  readonly expires: Date | null;
   readonly attempts: number;
   /** Of the transaction that has paid it. */
   readonly audit: number | null;
@@ -49,6 +50,7 @@ const LONGEST_REFERENCE = 128;
 const LONGEST_DESCRIPTION = 120;
 
 const CHECKOUT = needed(text(64), '<id>', 'the checkout, co_…');
+const WHOSE = needed(ID, '--merchant <id>', 'whose', { names: 'merchants' });
 
 export const CHECKOUTS = {
   name: 'checkout',
@@ -59,6 +61,7 @@ export const CHECKOUTS = {
       help: 'make a link by which somebody pays, for an invoice or a call',
       role: 'operator',
       scope: 'organisation',
+      route: 'POST /checkouts',
       input: {
         merchant: needed(ID, '--merchant <id>', 'who is paid', { names: 'merchants' }),
         reference: needed(
@@ -69,6 +72,12 @@ export const CHECKOUTS = {
         amount: needed(AMOUNT_CENTS, '--amount <cents>', 'how much, in cents'),
         currency: needed(choice(...CURRENCIES), '--currency <code>', 'of the amount, such as AUD'),
         description: optional(text(LONGEST_DESCRIPTION), '--description <text>', 'what the payer reads'),
+        operation: optional(
+          choice('purchase', 'preauthorisation'),
+          '--operation <name>',
+          'whether the money is taken or reserved',
+          { default: 'purchase' as const },
+        ),
         expiresMs: optional(
           duration(EXPIRES_IN_S.most * 1_000),
           '--expires <duration>',
@@ -84,7 +93,7 @@ export const CHECKOUTS = {
         bankAccount: optional(FLAG, '--bank-account', 'let the payer choose a bank account, too'),
         customer: optional(ID, '--customer <id>', 'a customer in the vault, who may keep the card'),
         returnUrl: optional(text(2_048), '--return-url <url>', 'where the payer goes afterwards'),
-        qr: optional(FLAG, '--qr', 'show a QR code, too'),
+        qr: optional(FLAG, '--qr', 'show a QR code, too', { only: 'command' }),
       },
       run: addLink,
       says: ({ url, qr, expires, amountCents, currency }) =>
@@ -98,14 +107,18 @@ export const CHECKOUTS = {
       help: 'list checkouts, the newest first',
       role: 'viewer',
       scope: 'organisation',
+      route: 'GET /checkouts',
       input: {
-        merchant: needed(ID, '--merchant <id>', 'whose', { names: 'merchants' }),
-        limit: optional(count(), '--limit <count>', 'how many at most', { default: 50 }),
+        merchant: WHOSE,
+        status: optional(choice(...CHECKOUT_STATUSES), '--status <status>', 'only those'),
+        after: optional(text(64), '--after <id>', 'only those that are older than this one'),
+        limit: optional(count(), '--limit <count>', 'how many at most', { default: 50, onPage: 100 }),
       },
-      run: async (doing: DoingCheckouts, { merchant, limit }) => {
+      run: async (doing: DoingCheckouts, { merchant, ...wish }) => {
         const { checkouts } = await opened(doing);
-        const { organisation, id } = await ownerOf(doing.database, merchant);
-        return (await checkouts.list(organisation, [id], { limit })).map(viewOf);
+        const { organisation, id: merchantId } = await ownerOf(doing.database, merchant);
+        const listed = await checkouts.list({ organisationId: organisation, merchantId }, wish);
+        return listed.map((one) => ('isChanged' in one ? changedView(one.id, merchantId) : viewOf(one)));
       },
     }),
     task({
@@ -113,13 +126,16 @@ export const CHECKOUTS = {
       help: 'show a checkout, and what has come of it',
       role: 'viewer',
       scope: 'organisation',
-      input: { id: CHECKOUT, merchant: needed(ID, '--merchant <id>', 'whose', { names: 'merchants' }) },
+      route: 'GET /checkouts/:merchant/:id',
+      input: { id: CHECKOUT, merchant: WHOSE },
       run: async (doing: DoingCheckouts, named) => {
         const { checkout } = await found(doing, named);
         const { terms, attempts } = checkout;
         return {
           ...viewOf(checkout),
+          organisation: checkout.organisationId,
           operation: terms.operation,
+          paymentMethods: terms.paymentMethods,
           description: terms.description ?? null,
           customer: terms.customerId ?? null,
           url: urlOf(doing.means.checkoutUrl, checkout),
@@ -134,7 +150,8 @@ export const CHECKOUTS = {
       help: 'let nobody pay a checkout any more',
       role: 'operator',
       scope: 'organisation',
-      input: { id: CHECKOUT, merchant: needed(ID, '--merchant <id>', 'whose', { names: 'merchants' }) },
+      route: 'POST /checkouts/:merchant/:id/cancel',
+      input: { id: CHECKOUT, merchant: WHOSE },
       run: async (doing: DoingCheckouts, named) => {
         const { checkouts, checkout } = await found(doing, named);
         const { id, status } = checkout;
@@ -153,6 +170,7 @@ interface LinkWish {
   readonly amount: number;
   readonly currency: string;
   readonly description?: string | undefined;
+  readonly operation: 'purchase' | 'preauthorisation';
   readonly expiresMs: number;
   readonly attempts: number;
   readonly bankAccount?: boolean | undefined;
@@ -186,7 +204,7 @@ async function addLink(doing: DoingCheckouts, wish: LinkWish) {
     attemptsAllowed: wish.attempts,
     terms: {
       reference,
-      operation: 'purchase',
+      operation: wish.operation,
       paymentMethods: bankAccount ? ['creditcard', 'bankaccount'] : ['creditcard'],
       amountCents: cents(amount),
       currency,
@@ -214,6 +232,7 @@ function checkWish({
   amount,
   currency,
   description,
+  operation,
   bankAccount,
   returnUrl,
   expiresMs,
@@ -226,6 +245,8 @@ function checkWish({
     problems.push({ field: 'description', rule: 'takes ASCII without quotes, and no card number' });
   if (bankAccount && becsFaults({ amountCents: amount, currency }).length > 0)
     problems.push({ field: 'amount', rule: 'is none that a bank account can be debited by' });
+  if (bankAccount && operation === 'preauthorisation')
+    problems.push({ field: 'bank_account', rule: 'cannot be preauthorised' });
   if (returnUrl !== undefined && !(isWebAddress(returnUrl) && returnUrl.startsWith('https://')))
     problems.push({ field: 'return_url', rule: 'must begin with https://' });
   if (expiresMs < EXPIRES_IN_S.least * 1_000)
@@ -286,6 +307,11 @@ function viewOf(checkout: KnownCheckout): CheckoutView {
     attempts: attempts.length,
     audit: resultAudit,
   };
+}
+
+function changedView(id: string, merchant: MerchantId): CheckoutView {
+  const nothing = { reference: null, amountCents: null, currency: null, created: null, expires: null };
+  return { id, merchant, status: 'changed', ...nothing, attempts: 0, audit: null };
 }
 
 function urlOf(base: string | undefined, { id }: KnownCheckout): string | null {

@@ -26,10 +26,9 @@ export interface Terms {
   readonly frameOrigins?: readonly string[];
 }
 
-export const ENDINGS = ['complete', 'expired', 'cancelled'] as const;
-type Ending = (typeof ENDINGS)[number];
 /** `processing`: an attempt is under way or in doubt. */
-export type CheckoutStatus = 'open' | 'processing' | Ending;
+export const CHECKOUT_STATUSES = ['open', 'processing', 'complete', 'expired', 'cancelled'] as const;
+export type CheckoutStatus = (typeof CHECKOUT_STATUSES)[number];
 
 export interface Attempt {
   /** Counted from 1. */
@@ -62,6 +61,8 @@ export interface Checkout {
 /** A checkout that can be paid, or shown to be over. */
 export type Paid = { readonly audit: Audit } | { readonly virtualPan: string };
 
+export const MOST_ATTEMPTS = 10;
+
 const PREFIX = 'co_';
 /** Without digits and vowels: no ID looks like a card number, or spells a word. */
 const LETTERS = 'bcdfghjkmnpqrstvwxyz';
@@ -83,6 +84,11 @@ export function makeCheckoutId(): string {
 /** Under which an attempt is one payment, whoever tries it how often. */
 export function correlationIdOfAttempt(id: string, n: number): string {
   return `checkout:${id}:${n}`;
+}
+
+/** Those of every attempt that there can be. */
+export function correlationIdsOf(id: string): string[] {
+  return Array.from({ length: MOST_ATTEMPTS }, (_, index) => correlationIdOfAttempt(id, index + 1));
 }
 
 /** What the seal of a checkout is of: nobody who writes to the database changes what a payer is asked for, or who gets it. */

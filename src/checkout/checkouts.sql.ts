@@ -57,12 +57,16 @@ export const MERCHANTS_OF_CHECKOUTS: Statement = {
   text: `SELECT organisation_id AS organisation, id FROM merchant WHERE id = $1`,
 };
 
-/** Newest first, of these merchants ($2) of an organisation ($1), after a number ($4). */
+/** Newest first, of a merchant ($2) of an organisation ($1): those after another ($4) of a status ($5), each empty where it is not asked for. */
 export const LIST_CHECKOUTS: Statement = {
   name: '',
-  text: `${CHECKOUT}
-    WHERE c.organisation_id = $1 AND c.merchant_id = ANY ($2::integer[]) AND ($4::integer IS NULL OR c.number < $4)
-    ORDER BY c.number DESC LIMIT $3`,
+  text: `
+    SELECT * FROM (${CHECKOUT}
+      WHERE c.organisation_id = $1 AND c.merchant_id = $2
+        AND ($4::text IS NULL OR c.number < (SELECT number FROM checkout WHERE organisation_id = $1 AND id = $4))
+    ) AS listed
+    WHERE $5::text IS NULL OR status = $5
+    ORDER BY number DESC LIMIT $3`,
 };
 
 /** Reads `ended`: checkouts whose end is told of. */

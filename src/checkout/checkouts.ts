@@ -2,10 +2,17 @@
 import type { Statement } from '../postgres/database.js';
 import { type Database, isUniqueViolation } from '../postgres/database.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
-import { fault } from '../values/faults.js';
+import { Fault, fault } from '../values/faults.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { DataKeys } from '../vault/keys/keys.js';
-import { type Checkout, makeCheckoutId, sealedWords, type Terms } from './checkout.js';
+import {
+  type Checkout,
+  type CheckoutStatus,
+  MOST_ATTEMPTS,
+  makeCheckoutId,
+  sealedWords,
+  type Terms,
+} from './checkout.js';
 import {
   ADD_CHECKOUT,
   CANCEL_CHECKOUT,
@@ -29,7 +36,7 @@ export interface NewCheckout {
 }
 
 export const EXPIRES_IN_S = { least: 300, most: 2_592_000, usual: 86_400 } as const;
-export const ATTEMPTS = { most: 10, usual: 5 } as const;
+export const ATTEMPTS = { most: MOST_ATTEMPTS, usual: 5 } as const;
 
 /** With its terms as they are sealed, and whether its process has left an attempt. */
 export type CheckoutRow = Omit<Checkout, 'terms'> & {
@@ -40,6 +47,19 @@ export type CheckoutRow = Omit<Checkout, 'terms'> & {
 
 /** A checkout as it was sealed, with whether its last attempt was left by its process. */
 export type KnownCheckout = Checkout & { readonly isLeft: boolean };
+
+/** One that is not as it was sealed. */
+interface ChangedCheckout {
+  readonly id: string;
+  readonly isChanged: true;
+}
+
+interface ListWish {
+  readonly limit: number;
+  /** The ID of a checkout: those that are older. */
+  readonly after?: string | undefined;
+  readonly status?: CheckoutStatus | undefined;
+}
 
 interface CheckoutParts {
   readonly database: Database;
@@ -104,15 +124,21 @@ export class Checkouts {
     return this.#first(CHECKOUT_BY_CORRELATION_ID, [organisationId, merchantId, correlationId]);
   }
 
-  /** Newest first. */
+  /** Newest first. One that somebody has changed in the database is listed as such: it hides no other. */
   async list(
-    organisationId: OrganisationId,
-    merchants: readonly number[],
-    { limit, before }: { readonly limit: number; readonly before?: number | undefined },
-  ): Promise<KnownCheckout[]> {
-    const values = [organisationId, merchants, limit, before ?? null];
+    { organisationId, merchantId }: Pick<Checkout, 'organisationId' | 'merchantId'>,
+    { limit, after, status }: ListWish,
+  ): Promise<(KnownCheckout | ChangedCheckout)[]> {
+    const values = [organisationId, merchantId, limit, after ?? null, status ?? null];
     const { rows } = await this.parts.database.query<CheckoutRow>(LIST_CHECKOUTS, values);
-    return Promise.all(rows.map((row) => this.asSealed(row)));
+    return Promise.all(
+      rows.map((row) =>
+        this.asSealed(row).catch((error: unknown) => {
+          if (error instanceof Fault) return { id: row.id, isChanged: true } as const;
+          throw error;
+        }),
+      ),
+    );
   }
 
   /** Whether it could be: it was open, and nothing of it was under way. */

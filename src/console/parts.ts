@@ -45,6 +45,8 @@ export interface ConsoleParts {
   readonly demo: boolean;
   /** Where browsers find the console, without a slash at its end, if that is not where it listens. */
   readonly publicUrl: string | undefined;
+  /** Where payers find their pages, without a trailing slash; undefined where there are none. */
+  readonly checkoutUrl: string | undefined;
   /** Whether it listens on loopback alone. */
   readonly onLoopback: boolean;
   readonly clientAddresses: ClientAddresses;

@@ -86,7 +86,7 @@ async function checkInside(call: Call, task: Task<Means>, given: object): Promis
 }
 
 function meansOf({ parts, origin }: Call): Means {
-  const { provider, key, journalKey, requests, webhooks, acquirerDeadlineMs } = parts;
+  const { provider, key, journalKey, requests, webhooks, acquirerDeadlineMs, checkoutUrl } = parts;
   return {
     provider: async () => provider,
     key: async () => key,
@@ -99,8 +99,7 @@ function meansOf({ parts, origin }: Call): Means {
     signerIfAvailable: async () => undefined,
     paidElsewhere: async () => [],
     consoleUrl: origin,
-    // No page makes links yet.
-    checkoutUrl: undefined,
+    checkoutUrl,
     demoFileToUpdate: async () => undefined,
   };
 }

@@ -44,6 +44,8 @@ export interface ConsoleStart {
   /** The login of operators' commands. */
   readonly operatingUrl: string;
   readonly log: Logger;
+  /** Where payers find their pages, if there are any. */
+  readonly checkoutUrl: string | undefined;
   /** The gateways' metrics. */
   readonly figures: () => Promise<readonly Figures[]>;
 }
@@ -53,6 +55,7 @@ export async function openConsole({
   settings,
   operatingUrl,
   log,
+  checkoutUrl,
   figures,
 }: ConsoleStart): Promise<OpenConsole | undefined> {
   const { console: wanted, demo, databaseTimeoutMs, trustedProxies } = settings;
@@ -90,6 +93,7 @@ export async function openConsole({
       version: PROGRAM_VERSION,
       demo,
       publicUrl: wanted.publicUrl,
+      checkoutUrl,
       onLoopback: isLoopback(wanted.host),
       clientAddresses: new ClientAddresses(Networks.read(trustedProxies ?? '')),
       latency: new Latency(figures),

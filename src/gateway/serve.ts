@@ -187,13 +187,14 @@ async function serveConsole(
   settings: Settings,
   { operating }: Logins,
   operators: Operators | undefined,
-  gateway: Pick<Gateway, 'figures'>,
+  gateway: Pick<Gateway, 'figures' | 'checkoutUrl'>,
   log: Logger,
 ): Promise<OpenConsole | undefined> {
   const opened = await openConsole({
     settings,
     operatingUrl: operating,
     log,
+    checkoutUrl: gateway.checkoutUrl,
     figures: () => gateway.figures(),
   });
   if (opened !== undefined) operators?.serve(opened.site, opened.figures);

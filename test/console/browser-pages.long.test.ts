@@ -27,7 +27,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
   let details: readonly (readonly [string, string])[];
 
   beforeAll(async () => {
-    desk = await consoleInBrowser();
+    desk = await consoleInBrowser({ settings: { CHECKOUT_PORT: '0' } });
     await moneyNeedsApproval(desk.gateway, 15_000);
     ada = await desk.open();
     details = await fill(desk, ada.client);
@@ -126,6 +126,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
     const WORK = {
       'Transaction 1': ['Refund'],
       'Customer 1': ['Deactivate', 'Delete', 'Delete the customer'],
+      'Checkout INV-1': ['Withdraw'],
+      Checkouts: ['New link'],
       Approvals: ['Approve', 'Refuse'],
       'Direct debit': ['Choose a file', 'Make a file'],
       Routes: ['Remove', 'Set a route'],
@@ -173,11 +175,14 @@ async function fill({ gateway }: ConsoleInBrowser, ada: ConsoleClient) {
   await ada.post('/surcharges/1/set', { rules: [{ scope: 'card:amex', percent: '1' }] });
   await ada.post(`/transactions/1/${audit}/refund`, { reason: 'large', key: randomUUID() });
   const webhook = await ada.post('/webhooks', { url: 'https://shop.example/hook', merchant: 1 });
+  const wish = { merchant: 1, reference: 'INV-1', amount: 4_990, currency: 'AUD' };
+  const checkout = await ada.post('/checkouts', wish);
   expect([audit, customerId, webhook.body.id]).toEqual([1, 1, 1]);
   return [
     ['/transactions/1/1', 'Transaction 1'],
     ['/transactions/1/3', 'Transaction 3'],
     ['/customers/1/1', 'Customer 1'],
+    [`/checkouts/1/${checkout.body.id}`, 'Checkout INV-1'],
     ['/webhooks/1', 'Endpoint 1'],
   ] as const;
 }

@@ -163,7 +163,11 @@ function Life({ life }: { readonly life: TransactionAnswer }): ReactNode {
         </Section>
         {life.kvps.length > 0 && (
           <Section title="Key-value pairs">
-            <Facts facts={Object.fromEntries(life.kvps.map(({ key, value }) => [key, value]))} />
+            <Facts
+              facts={Object.fromEntries(
+                life.kvps.map(({ key, value }) => [key, shownValue(key, value, merchant)]),
+              )}
+            />
           </Section>
         )}
         {related.nodes.length > 1 && (
@@ -195,4 +199,9 @@ function Life({ life }: { readonly life: TransactionAnswer }): ReactNode {
       </Section>
     </div>
   );
+}
+
+/** Payments that were made on the page of a checkout name it. */
+function shownValue(key: string, value: string, merchant: number): ReactNode {
+  return key === 'CHECKOUT' ? <Link href={`/checkouts/${merchant}/${value}`}>{value}</Link> : value;
 }

@@ -27,6 +27,7 @@ export const FILTER_NAMES = [
   'customer_id',
   'token_id',
   'target_audit',
+  'checkout_id',
 ] as const;
 
 export type FilterName = (typeof FILTER_NAMES)[number];
@@ -98,6 +99,7 @@ const FURTHER: readonly TextFilter[] = [
   { name: 'customer_id', label: 'Customer' },
   { name: 'token_id', label: 'Token' },
   { name: 'target_audit', label: 'Of audit' },
+  { name: 'checkout_id', label: 'Of checkout' },
 ];
 
 export function TransactionFilters({

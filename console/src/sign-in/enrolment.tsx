@@ -2,12 +2,12 @@
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { QrCode } from '../qr-code.js';
 import { signedIn } from '../session.js';
 import { Failure, Shown } from '../states.js';
 import { useAttempt } from './attempt.js';
 import { newCodes, setPasskey, setPassword, waysToSignIn } from './calls.js';
 import { Gate } from './gate.js';
-import { QrCode } from './qr-code.js';
 import { CodeInput } from './sign-in.js';
 
 export function Enrolment({ done }: { done(): void }): ReactNode {
@@ -111,7 +111,7 @@ function PasswordAndCodes({ ready }: { ready(): Promise<void> }): ReactNode {
               visibilityToggleButtonProps={{ 'aria-label': 'Show the password' }}
             />
             <Alert variant="outline" title="Add this to your authenticator">
-              <QrCode text={uri} />
+              <QrCode text={uri} title="The secret below, for the camera" />
               <code className="secret">{secret}</code>
               <a href={uri}>Open it in an authenticator on this device</a>
             </Alert>

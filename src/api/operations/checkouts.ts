@@ -1,6 +1,7 @@
 // The checkout operations of the API: a shop asks for a page on which its payer pays, and sees what has come of it.
 import {
   type Attempt,
+  CHECKOUT_STATUSES,
   type Checkout,
   correlationIdOfAttempt,
   OPERATIONS,
@@ -129,7 +130,7 @@ const CheckoutObject = Type.Object(
     id: Type.String({ description: 'Whoever knows it can pay: give it to the payer alone.' }),
     url: Type.String({ description: 'The page on which the payer pays.' }),
     status: openEnum(
-      ['open', 'processing', 'complete', 'expired', 'cancelled'],
+      [...CHECKOUT_STATUSES],
       '`processing`: an attempt is under way or in doubt. `expired`: its time is over, or all attempts are used up.',
     ),
     created: Type.String({ format: 'date-time', description: 'Sydney local time.' }),

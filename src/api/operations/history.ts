@@ -1,4 +1,5 @@
 // The list of transactions: its query, and the operation.
+import { CHECKOUT_ID_PATTERN, correlationIdsOf } from '../../checkout/checkout.js';
 import type { Clock } from '../../clock/clock.js';
 import { permittedMerchant } from '../../organisations/users/callers.js';
 import type { History, HistoryFilter } from '../../payments/finding/history.js';
@@ -55,6 +56,13 @@ export const HistoryQuery = Type.Object({
   customer_id: Type.Optional(Id<CustomerId>('Paid with a token of this customer.')),
   token_id: Type.Optional(Id<TokenId>('Paid with this token.')),
   target_audit: Type.Optional(Id<Audit>('What was done to this transaction: completions, refunds, voids.')),
+  checkout_id: Type.Optional(
+    Type.String({
+      pattern: CHECKOUT_ID_PATTERN,
+      description: 'What a payer tried on the page of this checkout, and what came of it.',
+      examples: ['co_bcdfghjkmnpqrstvwxyzbcdfghjk'],
+    }),
+  ),
   limit: Limit,
   after: After,
 });
@@ -82,6 +90,7 @@ export function filterOf(query: Static<typeof HistoryQuery>): HistoryFilter {
     customerId: query.customer_id,
     tokenId: query.token_id,
     targetAudit: query.target_audit,
+    correlationIds: query.checkout_id === undefined ? undefined : correlationIdsOf(query.checkout_id),
   };
 }
 

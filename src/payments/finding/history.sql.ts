@@ -76,6 +76,9 @@ export const WAITED_FOR_A_FILE = `
 
 export const OF_TARGET = `
           AND target_audit = $18`;
+/** An index finds these at once: $24. */
+export const OF_CORRELATION_IDS = `
+          AND correlation_id = ANY ($24::text[]) AND (of_token IS NULL OR token_id = of_token)`;
 export const OF_TOKEN = `
           AND token_id = of_token`;
 export const OF_TYPE = `

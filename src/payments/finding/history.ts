@@ -25,6 +25,7 @@ import {
   LANES_ANYWHERE,
   LANES_OF_ORGANISATION,
   OF_BANK_ACCOUNT,
+  OF_CORRELATION_IDS,
   OF_REFERENCE,
   OF_TARGET,
   OF_TOKEN,
@@ -76,6 +77,7 @@ const LANES = {
   lately: [lane(SINCE), lane(ONCE_IN_DOUBT), lane(WAITED_FOR_A_FILE)],
   token: [lane(SINCE, OF_TOKEN)],
   target: [lane(SINCE, OF_TARGET)],
+  correlationIds: [lane(SINCE, OF_CORRELATION_IDS)],
   reference: [laneByReference],
   type: [lane(SINCE, OF_TYPE)],
   bankAccount: [lane(SINCE, OF_BANK_ACCOUNT)],
@@ -115,6 +117,8 @@ export interface HistoryFilter {
   readonly customerId?: CustomerId | undefined;
   readonly tokenId?: TokenId | undefined;
   readonly targetAudit?: Audit | undefined;
+  /** One of these, few as they are. */
+  readonly correlationIds?: readonly string[] | undefined;
   readonly acquirer?: string | undefined;
   /** Empty: without one. */
   readonly responseCode?: string | undefined;
@@ -212,16 +216,18 @@ export class History {
 
   /** The index by which the fewest rows have to be looked at. */
   async #walkFor(wish: Wish, database: Queryable): Promise<Walk> {
-    const { customerId, tokenId, reference, merchants } = wish;
+    const { customerId, tokenId, reference, merchants, correlationIds } = wish;
     const along = (path: HistoryPath, sinceMs = wish.fromMs): Walk => {
       return { path, lanes: merchants, sinceMs, looks: LOOKS_AT_MOST };
     };
+    const byToken = correlationIds === undefined ? 'token' : 'correlationIds';
     if (customerId !== undefined) {
-      return { ...along('token'), lanes: await this.#tokensOf(wish, customerId, database) };
+      return { ...along(byToken), lanes: await this.#tokensOf(wish, customerId, database) };
     }
     if (tokenId !== undefined) {
-      return { ...along('token'), lanes: merchants.map((merchant) => ({ ...merchant, tokenId })) };
+      return { ...along(byToken), lanes: merchants.map((merchant) => ({ ...merchant, tokenId })) };
     }
+    if (correlationIds !== undefined) return along('correlationIds');
     if (wish.targetAudit !== undefined) return along('target');
     if (reference !== undefined && (await this.#isRare(wish, reference, database))) {
       return { ...along('reference'), looks: (SORTED_AT_MOST + 1) * merchants.length };
@@ -308,6 +314,7 @@ function parametersOf(wish: Wish, { path, lanes, sinceMs, looks }: Walk): unknow
     wish.responseCode ?? null,
     wish.currency ?? null,
     ...(path === 'lately' ? [microseconds(wish.fromMs)] : []),
+    ...(path === 'correlationIds' ? [wish.correlationIds] : []),
   ];
 }
 

@@ -51,6 +51,7 @@ export interface TransactionFilter {
   readonly customerId?: number | undefined;
   readonly tokenId?: number | undefined;
   readonly targetAudit?: number | undefined;
+  readonly checkoutId?: string | undefined;
 }
 
 type SearchMeaning =
