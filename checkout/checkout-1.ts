@@ -19,6 +19,8 @@ function isMessage(data: unknown): data is Message {
 /** Returns a function that takes the frame away again. */
 function embed(place: HTMLElement, address: string): () => void {
   const url = new URL(address, location.href);
+  // A page that takes the address from somebody else would run what that says.
+  if (!/^https?:$/.test(url.protocol)) throw new TypeError('the address of a checkout begins with https:');
   const frame = document.createElement('iframe');
   frame.src = url.href;
   frame.title = place.dataset.title ?? 'Payment';

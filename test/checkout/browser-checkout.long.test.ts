@@ -129,6 +129,87 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
     await person.close();
   });
 
+  test('by keyboard alone, by card, after a mistake: what a screen reader says leads there', async () => {
+    const { person, page } = await payer();
+    const { url } = (await createCheckout(gateway.api, { description: 'Two tickets' })).body;
+    await page.goto(url);
+    const said = (await page.locator('body').ariaSnapshot()).replace(/until .+ \(/, 'until … (');
+    expect(said).toMatchInlineSnapshot(`
+      "- main:
+        - paragraph: "Test: no money moves. Pay with the card number 4111 1111 1111 1111, any later date, and any security code."
+        - heading "Pay Ours" [level=1]
+        - term: Description
+        - definition: Two tickets
+        - term: Reference
+        - definition: order-1
+        - term: Amount
+        - definition: $19.95
+        - group "Card":
+          - text: Card Card number
+          - textbox "Card number"
+          - text: "Expiry date Month and year, as on the card: 12/30"
+          - textbox "Expiry date":
+            - /placeholder: MM/YY
+          - text: Security code Three digits on the back, or four on the front
+          - textbox "Security code"
+        - button "Pay $19.95"
+        - paragraph: Your details go to the payment service, and not to the shop.
+        - paragraph: You can pay until … (Sydney)."
+    `);
+    for (const typed of ['4111111111111112', '1239', '123']) {
+      await page.keyboard.press('Tab');
+      await page.keyboard.type(typed);
+    }
+    await page.keyboard.press('Enter');
+    // The alert has the focus, and its link leads to the field.
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').ariaSnapshot()).toMatchInlineSnapshot(`
+      "- alert:
+        - paragraph: Please correct what is marked. You have not been charged.
+        - list:
+          - listitem:
+            - 'link "This is not a card number: check its digits."':
+              - /url: "#number""
+    `);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('number');
+    expect(await page.getByLabel('Card number').evaluate((it) => it.getAttribute('aria-describedby'))).toBe(
+      'number-problem',
+    );
+    // Neither the number nor the code has come back.
+    for (const typed of [CARD.number, '1239', '123']) {
+      await page.keyboard.type(typed);
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Space');
+    await heading(page, 'Thank you: you have paid');
+    await person.close();
+  });
+
+  test.each([true, false])(
+    'its time is over while the payer types, with script: %s → nothing is charged, and the page says so',
+    async (script) => {
+      // Its clock can be moved, because every acquirer is simulated.
+      const simulated = await testGateway({ settings: { CHECKOUT_PORT: '0' } });
+      const { person, page, complaints } = await payer({ script });
+      const { id, url } = (await createCheckout(simulated.api)).body;
+      await page.goto(url);
+      await fill(page);
+      await simulated.advance('2d');
+      await pay(page);
+      await page.locator('[data-status="expired"]').waitFor();
+      expect(await page.getByRole('status').textContent()).toContain('not been charged');
+      expect(await page.getByLabel('Card number').count()).toBe(0);
+      expect((await simulated.api.get(`/checkouts/${id}`)).body).toMatchObject({
+        status: 'expired',
+        attempts: [],
+      });
+      expect(complaints).toEqual([]);
+      await person.close();
+    },
+  );
+
   test('every state is accessible, in both schemes, and fits a narrow screen', async () => {
     const { person, page, complaints } = await payer();
     const customer_id = await vaultOf(gateway.api).newCustomer();
@@ -254,17 +335,6 @@ addEventListener('message', ({ data }) => { (window.messages ??= []).push(JSON.s
         expect(message).toMatch(/^\{"tollgate":1,"type":"(height","height":\d+|complete"|cancelled")/);
       expect(messages.join()).not.toMatch(/4111|987,/);
       expect(complaints).toEqual([]);
-      await person.close();
-    });
-
-    test('a page that is not named does not get it into a frame', async () => {
-      const { person, page: tab } = await payer();
-      const { url } = (await createCheckout(gateway.api, { frame_origins: ['https://shop.example'] })).body;
-      page = `<!doctype html><iframe src="${url}"></iframe>`;
-      await tab.goto(origin);
-      await tab.waitForTimeout(500);
-      const frame = tab.frames().find((each) => each !== tab.mainFrame());
-      expect(await frame?.getByLabel('Card number').count()).toBe(0);
       await person.close();
     });
   });

@@ -90,7 +90,7 @@ export function formPage(shown: FormShown): string {
     html`<h1>${title}</h1>
 ${noticeOf(shown, left)}
 <dl class="summary">
-${terms.description === undefined ? '' : html`<div class="description"><dt class="unseen">${texts.reference}</dt><dd><bdi>${terms.description}</bdi></dd></div>\n`}<div><dt>${texts.reference}</dt><dd><bdi>${terms.reference}</bdi></dd></div>
+${terms.description === undefined ? '' : html`<div class="description"><dt class="unseen">${texts.description}</dt><dd><bdi>${terms.description}</bdi></dd></div>\n`}<div><dt>${texts.reference}</dt><dd><bdi>${terms.reference}</bdi></dd></div>
 ${amountCents === undefined ? '' : html`<div class="amount"><dt>${texts.amount}</dt><dd>${money(amountCents, currency, texts)}</dd></div>\n`}</dl>
 ${surcharges(shown)}
 <form method="post" action="/${id}" novalidate data-wait="${texts.wait}">

@@ -7,6 +7,7 @@ export const ENGLISH = {
   save: 'Save',
   title: (merchant: string) => `Pay ${merchant}`,
   titleOfTokenise: (merchant: string) => `Your details for ${merchant}`,
+  description: 'Description',
   reference: 'Reference',
   amount: 'Amount',
   total: 'Total',
