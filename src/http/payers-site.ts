@@ -82,7 +82,14 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), usb=(), payment=()',
+};
+/** Of answers that are no page: whatever a browser takes them for, they load nothing and stand in no frame. */
+const NO_PAGE = {
+  'content-security-policy':
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
 };
 const STAY_WITH_TLS = { 'strict-transport-security': 'max-age=31536000' };
 
@@ -134,23 +141,24 @@ export class PayersSite implements Site {
   async #answer({ request, address, path, id, rest }: Asked): Promise<Answered> {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const file = this.#files.get(path);
-    if (file !== undefined) return fileAnswer(file);
-    if (path === '/integrity')
-      return {
-        status: 200,
-        type: JSON_TYPE,
-        text: this.#integrity,
-        headers: { 'access-control-allow-origin': '*' },
-      };
+    const isFile = file !== undefined || path === '/integrity';
     const isPage = rest.length === 0;
-    if (!isCheckoutId(id) || (!isPage && path !== `/${id}/status`)) return this.#nothing();
-    const allowed = isPage ? ['GET', 'POST'] : ['GET'];
+    if (!isFile && (!isCheckoutId(id) || (!isPage && path !== `/${id}/status`))) return this.#nothing();
+    const allowed = isPage && !isFile ? ['GET', 'POST'] : ['GET'];
     if (!allowed.includes(method ?? ''))
       return {
         status: 405,
         type: 'text/plain',
         text: '',
         headers: { allow: ['HEAD', ...allowed].join(', ') },
+      };
+    if (file !== undefined) return fileAnswer(file);
+    if (isFile)
+      return {
+        status: 200,
+        type: JSON_TYPE,
+        text: this.#integrity,
+        headers: { 'access-control-allow-origin': '*' },
       };
     const checkout = await this.parts.payers.find(id);
     // guard(checkout: what may be lost is not said not to be there): this.parts.hasLost() ⇒ false
@@ -296,6 +304,7 @@ export class PayersSite implements Site {
       ...(type !== undefined && { 'content-type': type }),
       'content-length': Buffer.byteLength(text),
       ...(this.parts.draining() && { connection: 'close' }),
+      ...(headers?.['content-security-policy'] === undefined && NO_PAGE),
       ...headers,
     });
     response.end(method === 'HEAD' ? undefined : text);

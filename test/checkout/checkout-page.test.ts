@@ -141,6 +141,32 @@ describe('what it lets nobody do', () => {
     expect((await fetch(gateway.baseUrl.replace('/v1', `/${id}`))).status).toBe(404);
   });
 
+  test('answers that are no page load nothing and stand in no frame; other sites read only what is made for them', async () => {
+    const { id } = (await createCheckout(api, { frame_origins: ['https://shop.example'] })).body;
+    const form = { method: 'POST', body: new URLSearchParams({ name: 'x'.repeat(20_000) }) };
+    const answers: readonly (readonly [path: string, status: number, request?: RequestInit])[] = [
+      ['/checkout-1.js', 200],
+      ['/integrity', 200],
+      [`/${id}/status`, 200],
+      [`/${id}`, 405, { method: 'DELETE' }],
+      [`/${id}`, 413, form],
+      [`/${id}/status`, 405, { method: 'POST' }],
+      ['/checkout-1.js', 405, { method: 'POST' }],
+      ['/integrity', 405, { method: 'POST' }],
+    ];
+    for (const [path, status, init] of answers) {
+      const answer = await fetch(pages() + path, init);
+      const { headers } = answer;
+      const seen = [answer.status, headers.get('content-security-policy'), headers.get('x-frame-options')];
+      const policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+      expect(seen, path).toEqual([status, policy, 'DENY']);
+      const isForOthers = status === 200 && path === '/checkout-1.js';
+      expect(headers.get('cross-origin-resource-policy'), path).toBe(
+        isForOthers ? 'cross-origin' : 'same-origin',
+      );
+    }
+  });
+
   test('what a client sends is never a 5XX', async () => {
     const { id } = (await createCheckout(api)).body;
     const paths = [
