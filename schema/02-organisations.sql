@@ -59,7 +59,7 @@ DECLARE
 BEGIN
   FOR sequence, rows_numbered IN VALUES
     ('organisation_id_seq', 'organisation'), ('merchant_id_seq', 'merchant'), ('gateway_user_id_seq', 'gateway_user'),
-    ('operator_id_seq', 'operator'), ('webhook_endpoint_id', 'webhook_endpoint'),
+    ('operator_id_seq', 'operator'), ('webhook_endpoint_id', 'webhook_endpoint'), ('limit_reached_id_seq', 'limit_reached'),
     ('operator_request_id_seq', '(SELECT id FROM operator_request UNION ALL SELECT id FROM task_request) r')
   LOOP
     EXECUTE format('ALTER SEQUENCE %I MINVALUE %s MAXVALUE %s START %s', sequence, lowest, highest, lowest)

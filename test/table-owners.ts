@@ -31,6 +31,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   checkout: 'checkout',
   checkout_attempt: 'checkout',
   one_time_card: 'vault',
+  limit_attempt: 'payments',
+  limit_reached: 'payments',
   settlement_entry: 'payments',
   settlement_difference: 'settlement',
   figures_by_minute: 'figures',

@@ -184,16 +184,16 @@ export interface Event {
   /** The same event always has the same; no other has it. */
   readonly id: string;
   /** What happened. Ignore types that you do not know: there may be new ones. */
-  readonly type: OpenEnum<'transaction.unknown' | 'transaction.approved' | 'transaction.declined' | 'transaction.pending' | 'transaction.error' | 'transaction.voided' | 'directdebit.returned' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'checkout.complete' | 'checkout.expired' | 'checkout.cancelled'>;
+  readonly type: OpenEnum<'transaction.unknown' | 'transaction.approved' | 'transaction.declined' | 'transaction.pending' | 'transaction.error' | 'transaction.voided' | 'directdebit.returned' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'checkout.complete' | 'checkout.expired' | 'checkout.cancelled' | 'limit.reached'>;
   /** Sydney local time. */
   readonly created: string;
   readonly merchant: EventMerchant;
-  /** Counts the events of one transaction, customer, token or checkout from 1. */
+  /** Counts the events of one transaction, customer, token, checkout or limit from 1. */
   readonly version: number;
   readonly data: EventData;
 }
 
-/** What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it. */
+/** What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it; which limit was reached. */
 export interface EventData {
   /** Of a transaction, or of the one that has paid a checkout. */
   readonly audit?: number;
@@ -217,11 +217,12 @@ export interface EventData {
   readonly active?: boolean;
   /** Of a checkout. */
   readonly checkout_id?: string;
+  readonly limit?: ReachedLimit;
   readonly _links: EventDataLinks;
 }
 
 export interface EventDataLinks {
-  readonly self: Link;
+  readonly self?: Link;
   readonly target?: Link;
   readonly tokens?: Link;
   readonly customer?: Link;
@@ -399,6 +400,11 @@ export interface NewToken {
   readonly account: Account;
 }
 
+export interface Payer {
+  /** The IP address that the payer pays from. It is counted against limits, and not stored. */
+  readonly address?: string;
+}
+
 /** Exactly one of the two. */
 export type PaymentMethod = CreditcardPaymentMethod | BankaccountPaymentMethod;
 
@@ -412,6 +418,7 @@ export interface PaymentRequestTransaction {
   /** The merchant's reference for the transaction. */
   readonly reference: string;
   readonly amount_details: AmountDetails;
+  readonly payer?: Payer;
   readonly payment_method: PaymentMethod;
 }
 
@@ -425,6 +432,7 @@ export interface PreauthorisationRequestTransaction {
   /** The merchant's reference for the transaction. */
   readonly reference: string;
   readonly amount_details: AmountDetails;
+  readonly payer?: Payer;
   readonly payment_method: CreditcardPaymentMethod;
 }
 
@@ -434,6 +442,16 @@ export interface Problem {
   readonly error_message: string;
   /** Starts with `header`, `path`, `query` or `body`. */
   readonly location: readonly string[];
+}
+
+/** Against card testing, that was reached. */
+export interface ReachedLimit {
+  /** What is counted. */
+  readonly per: OpenEnum<'card' | 'address' | 'bin' | 'customer' | 'checkout'>;
+  /** Whether it goes on to be paid, or is refused. */
+  readonly mode: OpenEnum<'watch' | 'block'>;
+  /** A masked card number, an address, and so on. */
+  readonly reached_by: string;
 }
 
 /** Key-value pairs to keep with the transaction. They come back with `GATEWAY.REQUEST.KVP.` before each key. */

@@ -32,6 +32,7 @@ const Merchants = lazy(async () => ({ default: (await administration()).Merchant
 const Operators = lazy(async () => ({ default: (await administration()).Operators }));
 const Routes = lazy(async () => ({ default: (await administration()).Routes }));
 const Settlement = lazy(async () => ({ default: (await administration()).Settlement }));
+const Limits = lazy(async () => ({ default: (await administration()).Limits }));
 const Surcharges = lazy(async () => ({ default: (await administration()).Surcharges }));
 const Users = lazy(async () => ({ default: (await administration()).Users }));
 const Webhooks = lazy(async () => ({ default: (await administration()).Webhooks }));
@@ -79,6 +80,7 @@ function Pages(): ReactNode {
       <Route path="/routes" component={Routes} />
       <Route path="/acquirers/:name?" component={Acquirers} />
       <Route path="/surcharges" component={Surcharges} />
+      <Route path="/limits" component={Limits} />
       <Route path="/webhooks/:id?" component={Webhooks} />
       <Route path="/keys" component={Keys} />
       <Route path="/clock-and-cards" component={Installation} />

@@ -38,6 +38,19 @@ const installation = await Installation.open(
   { killable: true },
 );
 await installation.prepare();
+// All these payers have few cards and one address.
+for (const per of ['card', 'address']) {
+  const limit = ['--attempts', '1000', '--within', '1m', '--mode', 'block'];
+  await installation.command(
+    'limit',
+    'set',
+    '--merchant',
+    String(installation.merchantId),
+    '--per',
+    per,
+    ...limit,
+  );
+}
 const killing = new Kills({
   installation,
   random: random.fork(),

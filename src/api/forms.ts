@@ -3,6 +3,7 @@ import { CHECKOUT_ID_PATTERN } from '../checkout/checkout.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import { EXPIRY_PATTERN } from '../values/card.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
+import { IP_ADDRESS_PATTERN } from '../values/network.js';
 import {
   CORRELATION_ID_PATTERN,
   KVP_KEY_PATTERN,
@@ -26,6 +27,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
   [WEB_ADDRESS_PATTERN]: 'an address of the web, such as `https://shop.example/paid`',
   [WEB_ORIGIN_PATTERN]: 'an origin of the web without a path, such as `https://shop.example`',
   [CHECKOUT_ID_PATTERN]: 'the ID of a checkout: `co_` and 28 lower-case letters',
+  [IP_ADDRESS_PATTERN]: 'an IPv4 or IPv6 address, such as `203.0.113.7`',
   [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
   [DAY_PATTERN]: 'a date, such as `2026-11-15`',
   [INSTANT_OR_DAY_PATTERN]:

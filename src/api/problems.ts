@@ -65,6 +65,10 @@ export const PROBLEMS = {
     status: 422,
     message: 'This checkout is not open: it has ended, or an attempt to pay it is under way.',
   },
+  limit_reached: {
+    status: 422,
+    message: 'This was tried too often. Nothing was sent, and no audit was made.',
+  },
   no_acquirer: { status: 422, message: 'This merchant has no acquirer for this payment method.' },
   too_many_requests: { status: 429, message: 'This user sends too many requests; see Retry-After.' },
   headers_too_large: { status: 431, message: 'The headers are too large.' },
@@ -166,6 +170,7 @@ const PLACES: Readonly<Record<Subject, Location>> = {
   currency: [...AMOUNT_DETAILS, 'currency'],
   'payment method': PAYMENT_METHOD,
   'card number': [...CREDITCARD, 'pan'],
+  'payer address': ['body', 'transaction', 'payer', 'address'],
   customer: ['path', 'customer_id'],
   'customer reference': ['body', 'reference'],
   token: ['path', 'token_id'],

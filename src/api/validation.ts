@@ -1,5 +1,6 @@
 // Checks input against a schema, and reports all problems at once: codes and locations, never values.
 
+import { isIP } from 'node:net';
 import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
 import {
   CARD_NUMBER_PATTERN,
@@ -9,6 +10,7 @@ import {
   parseExpiry,
 } from '../values/card.js';
 import { CURRENCY_PATTERN, isCurrency } from '../values/money.js';
+import { IP_ADDRESS_PATTERN } from '../values/network.js';
 import {
   bareKvpKey,
   CORRELATION_ID_PATTERN,
@@ -43,6 +45,7 @@ const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string
     holds: where(WEB_ADDRESS_PATTERN, (text) => isWebAddress(text) && !containsCardNumber(text)),
   },
   'web-origin': { code: 'field_format', holds: where(WEB_ORIGIN_PATTERN, isWebOrigin) },
+  'ip-address': { code: 'field_format', holds: where(IP_ADDRESS_PATTERN, (text) => isIP(text) !== 0) },
   'no-card-number': {
     code: 'card_number_misplaced',
     holds: (text) => text.length > KVP_VALUE_MAX_LENGTH || !containsCardNumber(text),

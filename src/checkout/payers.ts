@@ -2,11 +2,13 @@
 // attempt is claimed in the database before the pipeline hears of it, and while one is under way or in doubt there is no other.
 import type { Clock } from '../clock/clock.js';
 import { journal } from '../journal/journal.js';
-import { actingMerchant, callerFor } from '../organisations/users/callers.js';
+import { type Limited, limitsOfCheckouts } from '../organisations/limits.js';
+import { actingMerchant, callerFor, type Merchant } from '../organisations/users/callers.js';
 import type { Lookup } from '../payments/finding/lookup.js';
 import type { InFlightRequest, SearchFence } from '../payments/finding/search-fence.js';
 import type { Amount } from '../payments/pipeline/command.js';
 import type { Creation } from '../payments/pipeline/create.js';
+import type { LimitCounts } from '../payments/pipeline/limit-counts.js';
 import type { Transaction } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';
 import type { BankAccount } from '../values/bank-account.js';
@@ -37,6 +39,7 @@ interface PayersParts {
   readonly looks: Database;
   readonly checkouts: Checkouts;
   readonly creation: Pick<Creation, 'create'>;
+  readonly limits: LimitCounts;
   readonly lookup: Lookup;
   readonly searchFence: SearchFence;
   readonly clock: Clock;
@@ -81,6 +84,8 @@ export class Payers {
     let isOurs = false;
     try {
       const { caller, merchant } = await this.#ready(checkout, inFlight);
+      // Before the attempt is claimed: what was blocked uses none up.
+      const reached = await this.#count(checkout, n, given, { address, merchant });
       isOurs = await this.#claim(checkout, n);
       if (!isOurs) return;
       if (given.kind === 'bank_account') await this.#noteAgreement(checkout, n, given, address);
@@ -99,6 +104,7 @@ export class Payers {
         reference: checkout.terms.reference,
         kvps: { CHECKOUT: checkout.id },
         method: given,
+        reached,
         ...({ amountCents, currency } as Amount),
       });
       await this.#settleBy(checkout, n, transaction);
@@ -143,6 +149,27 @@ export class Payers {
     if (inFlight.turnedAway || inFlight.heard < caller.arrivedAbsence) throw fault('not_processed');
     Object.assign(inFlight, { organisationId, merchantId, begun: true });
     return { caller, merchant };
+  }
+
+  #count(
+    { organisationId, merchantId, id, number, userId, terms }: Checkout,
+    n: number,
+    given: Given,
+    { address, merchant }: { readonly address: string; readonly merchant: Merchant },
+  ): Promise<readonly Limited[]> {
+    const { customerId, reference } = terms;
+    const attempt = {
+      organisationId,
+      merchantId,
+      correlationId: correlationIdOfAttempt(id, n),
+      userId,
+      address,
+      customerId,
+      card: given.kind === 'card' ? given.card.number : undefined,
+      checkout: { number, reference },
+    };
+    // guard(limits: a checkout has some from the start): limitsOfCheckouts(merchant) ⇒ []
+    return this.parts.limits.count(attempt, limitsOfCheckouts(merchant));
   }
 
   async #claim({ organisationId, number }: Checkout, n: number): Promise<boolean> {

@@ -17,6 +17,7 @@ import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
 import { ACCESS_REVIEW } from '../operators/access-review.js';
 import { OPERATORS } from '../operators/operators.js';
+import { LIMITS } from '../organisations/limits.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
@@ -91,6 +92,7 @@ export const TASK_GROUPS = [
   VAULT,
   CLOCK,
   SURCHARGES,
+  LIMITS,
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,

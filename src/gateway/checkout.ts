@@ -42,6 +42,7 @@ export function openCheckouts(parts: Parts, stack: ClosingStack): OpenCheckouts 
     looks: databases.looks,
     checkouts,
     creation: pipeline.creation,
+    limits: pipeline.limits,
     lookup: pipeline.lookup,
     searchFence: registration.searchFence,
     clock: registration.clock,
@@ -52,7 +53,11 @@ export function openCheckouts(parts: Parts, stack: ClosingStack): OpenCheckouts 
   });
   const looking = new Loop(() => payers.run(), LOOK_EVERY_MS, onError);
   stack.opened(looking.start(), (loop) => loop.stop());
-  const forgetting = new Loop(() => vault.oneTimeCards.run(), FORGET_CARDS_EVERY_MS, onError);
+  const forgetting = new Loop(
+    () => Promise.all([vault.oneTimeCards.run(), pipeline.limits.forget()]),
+    FORGET_CARDS_EVERY_MS,
+    onError,
+  );
   stack.opened(forgetting.start(), (loop) => loop.stop());
   return { checkouts, payers };
 }

@@ -19,6 +19,7 @@ import { Asking, LinkChoice, Orders, Rerouting } from '../payments/pipeline/ask-
 import { Capacity } from '../payments/pipeline/capacity.js';
 import { type BatchOptions, Claims } from '../payments/pipeline/claim.js';
 import { Creation, type Point } from '../payments/pipeline/create.js';
+import { LimitCounts } from '../payments/pipeline/limit-counts.js';
 import { Finisher, Records } from '../payments/pipeline/record.js';
 import { RequestRunner } from '../payments/requests/request-runner.js';
 import type { TransactionFigures } from '../payments/transaction-figures.js';
@@ -59,6 +60,7 @@ interface Payments {
   readonly lookup: Lookup;
   readonly orders: Orders;
   readonly capacity: Capacity;
+  readonly limits: LimitCounts;
   readonly creation: Creation;
   readonly finisher: Finisher;
 }
@@ -104,6 +106,7 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     onDoubt,
   });
   const capacity = new Capacity({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
+  const limits = new LimitCounts(databases.others, vault.keys);
   const creation = new Creation({
     clock,
     leases,
@@ -118,9 +121,10 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     ...makeAsking(parts, { records, orders, capacity }, batches),
     orders,
     capacity,
+    limits,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
   });
-  return { claims, records, lookup, orders, capacity, creation, finisher };
+  return { claims, records, lookup, orders, capacity, limits, creation, finisher };
 }
 
 /** The parts that choose links, and ask them. */

@@ -270,6 +270,9 @@ export class PayersSite implements Site {
     capacity.enter(tenant);
     try {
       await payers.pay(checkout, posted.n, posted.given, address);
+    } catch (error) {
+      if (error instanceof Fault && error.code === 'limit_reached') return refused('limited');
+      throw error;
     } finally {
       capacity.leave(tenant);
     }

@@ -26,6 +26,8 @@ export type JournalAction =
   | 'user.log_ins_failed'
   | 'surcharge.set'
   | 'surcharge.off'
+  | 'limit.set'
+  | 'limit.off'
   | 'directdebit.set'
   | 'directdebit.exported'
   | 'directdebit.returns_imported'

@@ -44,6 +44,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   'luhn-checked': 'must pass the Luhn check of card numbers',
   'card-expiry': 'must be a month and a year',
   'iso-4217': 'must be a currency of ISO 4217',
+  'ip-address': 'must be an IP address',
   'no-card-number': 'must not contain a card number',
   'instant-or-day': 'must be in the calendar',
   date: 'a date, such as `2026-11-15`',

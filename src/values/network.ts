@@ -1,6 +1,9 @@
 // IP networks and addresses, and whether a host is this machine.
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
+/** Of an address as text: `isIP` says whether it is one. */
+export const IP_ADDRESS_PATTERN = '^([0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$';
+
 /** Networks such as `10.1.0.0/16` and `fd00::/8`; a single address is a network of one. */
 export class Networks {
   readonly #members = new BlockList();

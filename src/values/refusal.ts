@@ -200,6 +200,10 @@ const REFUSALS = {
   surcharge_perhaps_forbidden:
     'since 1 October 2026 eftpos, Visa and Mastercard may forbid surcharges in Australia (here: {scopes})',
 
+  limit_declines_beyond: 'of {attempts} attempts {declines} cannot be declined: give fewer declines, or none',
+  limit_too_short: 'a limit counts for one minute at least',
+  limit_too_many: 'merchant {merchant} has {most} limits, and can have no more',
+
   bank_not_set: 'merchant {merchant} is live and has no bank yet',
   bank_needs_real_time: 'a real bank’s files need real time, and the clock is ahead of it',
   live_merchant_needs_real_bank: 'merchant {merchant} is live, and cannot bank with the simulated bank',

@@ -218,6 +218,13 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(durationMs) ? durationMs : undefined;
 }
 
+/** In the largest unit that it is a whole number of. */
+export function durationText(ms: number): string {
+  const units = Object.entries(UNIT_MS).reverse();
+  const [unit, unitMs] = units.find(([, each]) => ms % each === 0) ?? ['ms', 1];
+  return `${ms / unitMs}${unit}`;
+}
+
 // Many log lines share a millisecond.
 let isoMs = 0;
 let isoText = '';

@@ -41,6 +41,7 @@ export interface Token {
 /** A token opened for a payment. */
 export interface OpenedToken {
   readonly tokenId: TokenId;
+  readonly customerId: CustomerId;
   readonly accountType: AccountType;
   readonly secrets: string;
 }
@@ -244,7 +245,7 @@ export class Tokens {
       // guard(payment by virtual PAN: not with a seal that the journal knows to be replaced, or a token that it knows to be gone): !== null ⇒ === sealVersion
       if (journalled !== null && journalled !== sealVersion) throw this.keys.broken(place);
       const secrets = await this.keys.open(place, keyVersion, sealed);
-      return { tokenId: row.id, accountType: row.accountType, secrets };
+      return { tokenId: row.id, customerId: row.customerId, accountType: row.accountType, secrets };
     } catch (error) {
       // A token changed directly in the database cannot be used for payments.
       if (error instanceof SealBroken) return undefined;

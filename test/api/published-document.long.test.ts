@@ -113,6 +113,7 @@ describe('/v1/openapi.json', () => {
       'iso-4217',
       'web-address',
       'web-origin',
+      'ip-address',
     ])
       ajv.addFormat(format, true);
     ajv.addSchema(document, 'document');

@@ -25,6 +25,7 @@ class Order:
     amount_cents: int | None = None
     currency: str | None = None
     payment_method: PaymentMethod | None = field(default=None, repr=False)
+    payer_address: str | None = None
     target_audit: int | None = None
 
     def begun(self, correlation_id: str, merchant_id: int) -> Begun:
@@ -58,6 +59,8 @@ class Order:
             transaction["amount_details"] = {"total_amount": str(self.amount_cents), "currency": self.currency}
         if self.payment_method is not None:
             transaction["payment_method"] = self.payment_method.in_transaction()
+        if self.payer_address is not None:
+            transaction["payer"] = {"address": self.payer_address}
         return payload_of({"merchant": {"id": merchant_id}, "kvps": dict(kvps or {}), "transaction": transaction})
 
 

@@ -30,6 +30,7 @@ class Payments:
         amount_cents: int,
         currency: str,
         payment_method: PaymentMethod,
+        payer_address: str | None = None,
         merchant_id: int | None = None,
         kvps: Mapping[str, str] | None = None,
         correlation_id: str | None = None,
@@ -38,7 +39,8 @@ class Payments:
         cancel: threading.Event | None = None,
     ) -> Created:
         """Takes money from a card or a bank account. Look at `outcome`: a declined payment is a result, too."""
-        order = Order("purchase", "/transactions/purchase", reference, amount_cents, currency, payment_method)
+        path = "/transactions/purchase"
+        order = Order("purchase", path, reference, amount_cents, currency, payment_method, payer_address)
         return self._create(order, merchant_id, kvps, correlation_id, before_send, outcome_timeout_seconds, cancel)
 
     def preauthorisation(
@@ -48,6 +50,7 @@ class Payments:
         amount_cents: int,
         currency: str,
         payment_method: Card,
+        payer_address: str | None = None,
         merchant_id: int | None = None,
         kvps: Mapping[str, str] | None = None,
         correlation_id: str | None = None,
@@ -57,7 +60,7 @@ class Payments:
     ) -> Created:
         """Holds an amount on a card."""
         path = "/transactions/preauthorisation"
-        order = Order("preauthorisation", path, reference, amount_cents, currency, payment_method)
+        order = Order("preauthorisation", path, reference, amount_cents, currency, payment_method, payer_address)
         return self._create(order, merchant_id, kvps, correlation_id, before_send, outcome_timeout_seconds, cancel)
 
     def standalone_refund(

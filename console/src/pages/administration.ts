@@ -5,6 +5,7 @@ export { default as DirectDebit } from './direct-debit.js';
 export { default as Installation } from './installation.js';
 export { default as Journal } from './journal.js';
 export { default as Keys } from './keys.js';
+export { default as Limits } from './limits.js';
 export { default as Merchants } from './merchants.js';
 export { default as Operators } from './operators.js';
 export { default as Routes } from './routes.js';

@@ -26,6 +26,7 @@ export const PLACES: readonly PlaceOnPage[] = [
   { path: '/routes', name: 'Routes', group: 'Set-up', key: 'r', task: 'route show' },
   { path: '/acquirers', name: 'Acquirers', group: 'Set-up', key: 'q', task: 'acquirer list' },
   { path: '/surcharges', name: 'Surcharges', group: 'Set-up', key: 'p', task: 'surcharge show' },
+  { path: '/limits', name: 'Limits', group: 'Set-up', key: 'e', task: 'limit list' },
   { path: '/webhooks', name: 'Webhooks', group: 'Set-up', key: 'w', task: 'webhook list' },
   { path: '/keys', name: 'Keys', group: 'Control', key: 'k', task: 'keys status' },
   { path: '/clock-and-cards', name: 'Clock and cards', group: 'Control', key: 'n', task: 'clock show' },

@@ -29,6 +29,12 @@ interface CheckoutData {
   readonly audit: Audit | null;
 }
 
+interface ReachedLimit {
+  readonly per: string;
+  readonly mode: string;
+  readonly shown: string;
+}
+
 /** One statement for all transactions among the events; the rest need none. */
 export async function eventBodies(
   database: Queryable,
@@ -69,6 +75,10 @@ function dataOf(event: FeedEvent, then: TransactionThen | undefined): object {
     const self = customerPath(id);
     const _links = { self: { href: self + within }, tokens: { href: `${self}/tokens${within}` } };
     return { id, name, reference, _links };
+  }
+  if (subjectKind(event.type) === 'limit') {
+    const { per, mode, shown } = JSON.parse(data) as ReachedLimit;
+    return { limit: { per, mode, reached_by: shown }, _links: {} };
   }
   if (subjectKind(event.type) === 'checkout') {
     const { checkout, audit } = JSON.parse(data) as CheckoutData;

@@ -68,9 +68,19 @@ const EventData = Type.Object(
     preferred_name: Type.Optional(Type.String({ description: 'Of a token.' })),
     active: Type.Optional(Type.Boolean({ description: 'Of a token.' })),
     checkout_id: Type.Optional(Type.String({ description: 'Of a checkout.' })),
+    limit: Type.Optional(
+      Type.Object(
+        {
+          per: openEnum(['card', 'address', 'bin', 'customer', 'checkout'], 'What is counted.'),
+          mode: openEnum(['watch', 'block'], 'Whether it goes on to be paid, or is refused.'),
+          reached_by: Type.String({ description: 'A masked card number, an address, and so on.' }),
+        },
+        { title: 'ReachedLimit', ...OPEN, description: 'Against card testing, that was reached.' },
+      ),
+    ),
     _links: Type.Object(
       {
-        self: Link,
+        self: Type.Optional(Link),
         target: Type.Optional(Link),
         tokens: Type.Optional(Link),
         customer: Type.Optional(Link),
@@ -83,7 +93,7 @@ const EventData = Type.Object(
     title: 'EventData',
     ...OPEN,
     description:
-      'What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it.',
+      'What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it; which limit was reached.',
   },
 );
 
@@ -95,7 +105,7 @@ const EventObject = Type.Object(
     merchant: Type.Object({ id: Id('The merchant.') }, { title: 'EventMerchant', ...OPEN }),
     version: Type.Integer({
       minimum: 1,
-      description: 'Counts the events of one transaction, customer, token or checkout from 1.',
+      description: 'Counts the events of one transaction, customer, token, checkout or limit from 1.',
     }),
     data: EventData,
   },
@@ -122,6 +132,7 @@ const PERMISSION_OF_SUBJECT: Readonly<Record<SubjectKind, Permission>> = {
   customer: 'vault',
   token: 'vault',
   checkout: 'read',
+  limit: 'read',
 };
 
 /** The subjects whose events a caller with these permissions may see. */

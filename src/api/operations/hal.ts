@@ -22,6 +22,7 @@ export function transactionPath(audit: Audit): string {
 }
 
 const MODE = `${KVP_RESPONSE_PREFIX}MODE`;
+const LIMIT_REACHED = `${KVP_RESPONSE_PREFIX}LIMIT_REACHED`;
 
 const GATEWAY_MESSAGES: Readonly<Record<GatewayStatusCode, string>> = {
   [GATEWAY_STATUS.processed]: 'Processed',
@@ -154,11 +155,13 @@ function linksOf({ audit, targetAudit }: Transaction, allowed: Allowed): Created
   return links;
 }
 
-/** The request's KVPs, and a note for play money. */
-function kvpsOf({ kvps }: Transaction, { mode }: Pick<Merchant, 'mode'>): Record<string, string> {
+/** The request's KVPs, a note for play money, and one where a limit was reached that only watches. */
+function kvpsOf({ kvps, pricing }: Transaction, { mode }: Pick<Merchant, 'mode'>): Record<string, string> {
   const prefixed: Record<string, string> = {};
   for (const key in kvps) prefixed[KVP_REQUEST_PREFIX + key] = kvps[key] as string;
   if (mode === 'test') prefixed[MODE] = mode;
+  const reached = pricing?.decisions.limits as readonly string[] | undefined;
+  if (reached !== undefined) prefixed[LIMIT_REACHED] = reached.join(',');
   return prefixed;
 }
 

@@ -2,6 +2,7 @@
 import { CARD_NUMBER_PATTERN, CVV_PATTERN, EXPIRY_PATTERN } from '../../values/card.js';
 import type { Audit } from '../../values/ids.js';
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from '../../values/money.js';
+import { IP_ADDRESS_PATTERN } from '../../values/network.js';
 import {
   KVP_KEY_PATTERN,
   KVP_VALUE_MAX_LENGTH,
@@ -113,15 +114,32 @@ const PaymentMethod = Type.Object(
 );
 const CreditcardPaymentMethod = Type.Object({ creditcard: Creditcard }, { title: 'CreditcardPaymentMethod' });
 
+const Payer = Type.Object(
+  {
+    address: Type.Optional(
+      Type.String({
+        maxLength: 45,
+        pattern: IP_ADDRESS_PATTERN,
+        format: 'ip-address',
+        description: 'The IP address that the payer pays from. It is counted against limits, and not stored.',
+        examples: ['203.0.113.7'],
+      }),
+    ),
+  },
+  { title: 'Payer' },
+);
+
 export const PaymentBody = body('PaymentRequest', {
   reference: Reference,
   amount_details: AmountDetails,
+  payer: Type.Optional(Payer),
   payment_method: PaymentMethod,
 });
 /** Bank accounts have no preauthorisations. */
 export const CardPaymentBody = body('PreauthorisationRequest', {
   reference: Reference,
   amount_details: AmountDetails,
+  payer: Type.Optional(Payer),
   payment_method: CreditcardPaymentMethod,
 });
 export const AmountBody = body('AmountRequest', { reference: Reference, amount_details: AmountDetails });

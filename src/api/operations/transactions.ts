@@ -206,7 +206,7 @@ function payment(
     body: kind === 'preauthorisation' ? CardPaymentBody : PaymentBody,
     reviewBody: (body, problems) => reviewKvps(body, reviewMethod(kind, body, problems)),
     success: CREATED,
-    problems: [...OF_CREATION, 'token_not_usable', 'no_acquirer'],
+    problems: [...OF_CREATION, 'token_not_usable', 'limit_reached', 'no_acquirer'],
     creates: true,
     example: {
       merchant: { id: 1 },
@@ -219,7 +219,9 @@ function payment(
     handle: (request, services: TransactionServices) => {
       const { transaction } = request.body;
       const method = methodOf(transaction.payment_method);
-      return create({ operation: kind, method, ...commonOf(request), ...amountOf(transaction) }, services);
+      const payerAddress = transaction.payer?.address;
+      const paid = { method, ...amountOf(transaction), ...(payerAddress !== undefined && { payerAddress }) };
+      return create({ operation: kind, ...paid, ...commonOf(request) }, services);
     },
   });
 }

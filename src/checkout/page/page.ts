@@ -20,7 +20,7 @@ export interface Shown {
 }
 
 /** Why the form is shown again. */
-export type Notice = 'wrong' | 'changed' | 'declined' | 'declinedAccount' | 'failed';
+export type Notice = 'wrong' | 'changed' | 'declined' | 'declinedAccount' | 'failed' | 'limited';
 
 export interface FormShown extends Shown {
   readonly checkout: Checkout;

@@ -45,6 +45,8 @@ export const ENGLISH = {
   declined: 'Your bank did not approve this card. You have not been charged. Try again, or use another card.',
   declinedAccount: 'This account could not be debited. You have not been charged.',
   failed: 'That did not work, and you have not been charged. Please try again.',
+  limited:
+    'This was tried too often in a short time. You have not been charged. Wait ten minutes, or use another card.',
   left: (count: number) => (count === 1 ? 'You can try once more.' : `You can try ${count} more times.`),
   processingTitle: 'Your payment is being checked',
   processing:

@@ -115,7 +115,11 @@ export function connectionFigures(
   };
 }
 
-function transactionFigures({ transactions, pipeline: { capacity }, settings }: FigureParts): Figures {
+function transactionFigures({
+  transactions,
+  pipeline: { capacity, limits },
+  settings,
+}: FigureParts): Figures {
   return {
     transactions: transactions.outcomes.map(
       ({ operation, acquirer, cardType, status, responseCode, count }) => [
@@ -131,6 +135,7 @@ function transactionFigures({ transactions, pipeline: { capacity }, settings }: 
       [acquirer, found, by],
       count,
     ]),
+    limitsReached: [...limits.reached].map(({ per, mode, count }) => [[per, mode], count]),
     transactionsInFlight: one(capacity.inFlight),
     transactionsInFlightMax: one(settings.maxInFlight),
     transactionsWaiting: one(capacity.waiting),

@@ -82,6 +82,12 @@ export const METRICS = {
     'transactions_waiting',
     'Those of them that wait for the gateway, and not for an acquirer.',
   ),
+  limitsReached: counter(
+    'limits_reached',
+    'Attempts to pay that have reached a limit against card testing: blocked, or only watched.',
+    'per',
+    'mode',
+  ),
   resolved: counter(
     'in_doubt_resolved',
     'Transactions in doubt by what was found, and how.',

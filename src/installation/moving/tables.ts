@@ -68,6 +68,8 @@ export const TABLES: Readonly<Record<string, Table>> = {
   journal: { how: 'own', by: 'signed by the destination', unfenced: true },
   former_installation: { how: 'own', by: 'with the source itself', unfenced: true },
   one_time_card: { how: 'left', because: 'it is good for some minutes, in the cell that was given it' },
+  limit_attempt: { how: 'left', because: 'counting begins anew in the destination' },
+  limit_reached: { how: 'left', because: 'it was told of, and events go along' },
   event: { how: 'left', because: 'every event gets its position at the source' },
   audit_lease: {
     how: 'left',

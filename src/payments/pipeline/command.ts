@@ -1,10 +1,11 @@
 // A validated request to create a transaction, in the gateway's own terms.
 
 import type { PaymentMethod as Method } from '../../acquirers/contract.js';
+import type { Limited } from '../../organisations/limits.js';
 import type { Caller, Merchant } from '../../organisations/users/callers.js';
 import type { BankAccount } from '../../values/bank-account.js';
 import type { CardDetails } from '../../values/card.js';
-import type { Audit, TokenId } from '../../values/ids.js';
+import type { Audit, CustomerId, TokenId } from '../../values/ids.js';
 import type { Cents } from '../../values/money.js';
 import type { InFlightRequest } from '../finding/search-fence.js';
 import type { AskedByOperator, Kvps } from '../transaction.js';
@@ -32,12 +33,20 @@ export type NamedMethod =
   | { readonly kind: 'virtual_pan'; readonly virtualPan: string };
 
 /** A payment method that can be charged: a card or bank account, with the token or the card for one payment that was opened for it. */
-export type PaymentMethod = Method & { readonly tokenId?: TokenId; readonly oneTimePan?: string };
+export type PaymentMethod = Method & {
+  readonly tokenId?: TokenId;
+  readonly customerId?: CustomerId;
+  readonly oneTimePan?: string;
+};
 
 /** A payment or refund with a payment method of its own. */
 export interface DirectCommand extends Common, Amount {
   readonly operation: 'purchase' | 'preauthorisation' | 'standalone_refund';
   readonly method: NamedMethod;
+  /** As the shop says it. */
+  readonly payerAddress?: string;
+  /** The limits that it has reached, of those that only watch, where whoever asks has counted it already. */
+  readonly reached?: readonly Limited[];
 }
 
 interface OnTarget extends Common {

@@ -2,6 +2,7 @@
 import type { Answer, Prepared } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Clock } from '../../clock/clock.js';
+import { type Limited, limitsOf } from '../../organisations/limits.js';
 import type { Merchant } from '../../organisations/users/callers.js';
 import { applyPlugins, type Payment, type Pricing } from '../../plugins/contract.js';
 import { PLUGINS } from '../../plugins/plugins.js';
@@ -36,6 +37,7 @@ import {
 import { type Capacity, LinkPlace } from './capacity.js';
 import type { Claims } from './claim.js';
 import type { Command, DirectCommand, PaymentMethod, TargetedCommand } from './command.js';
+import type { LimitCounts } from './limit-counts.js';
 import type { Finisher } from './record.js';
 
 const DAY_MS = 86_400_000;
@@ -55,6 +57,7 @@ interface CreationParts {
   readonly asking: Asking;
   readonly orders: Orders;
   readonly capacity: Capacity;
+  readonly limits: LimitCounts;
   /** Called at each named point of the path, where a test can kill the process. */
   readonly passing?: (point: Point) => void;
 }
@@ -85,7 +88,7 @@ export class Creation {
       try {
         opened = await this.#open(command);
         place.take(linkOf(opened));
-        const priced = price(opened);
+        const priced = await this.#limited(price(opened));
         trace?.enter('claim');
         claimed = await this.#claim(priced); // commit A: nothing is sent before it
         passing?.('claimed');
@@ -151,6 +154,34 @@ export class Creation {
     const { caller, merchant, targetAudit } = command;
     const target = await lookup.byAudit(caller, targetAudit, [merchant.id]);
     return target === undefined ? { atMs, ...command } : { atMs, target, ...command };
+  }
+
+  /** Counted against the limits of its merchant, if that has some: what has reached one that only watches is noted. */
+  async #limited(opened: Opened): Promise<Opened> {
+    if (isTargeted(opened) || opened.operation === 'standalone_refund') return opened;
+    if (opened.reached === undefined && opened.merchant.plugins.limits === undefined) return opened;
+    const reached = opened.reached ?? (await this.#count(opened));
+    if (reached.length === 0) return opened;
+    const { originalCents, decisions } = opened.pricing ?? {
+      originalCents: opened.amountCents,
+      decisions: {},
+    };
+    return { ...opened, pricing: { originalCents, decisions: { ...decisions, limits: reached } } };
+  }
+
+  async #count(opened: OpenedDirect): Promise<readonly Limited[]> {
+    const { caller, merchant, correlationId, method, payerAddress: address } = opened;
+    const { organisationId, userId } = caller;
+    const card = method.kind === 'card' ? method.card.number : undefined;
+    const attempt = { organisationId, merchantId: merchant.id, correlationId, userId, card, address };
+    try {
+      const { customerId } = method;
+      return await this.#parts.limits.count({ ...attempt, customerId }, limitsOf(merchant));
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      // It may belong to an earlier copy of this request, whose outcome the client has to find.
+      throw (await this.#correlationIdTaken(opened)) ?? error;
+    }
   }
 
   async #claim(priced: Opened): Promise<Claimed> {
@@ -390,11 +421,11 @@ async function openToken(
   return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;
 }
 
-function methodOf({ accountType, secrets, tokenId }: OpenedToken): PaymentMethod | undefined {
+function methodOf({ accountType, secrets, tokenId, customerId }: OpenedToken): PaymentMethod | undefined {
   if (accountType === 'general_creditcard')
-    return { kind: 'card', card: cardFromSecrets(secrets), stored: true, tokenId };
+    return { kind: 'card', card: cardFromSecrets(secrets), stored: true, tokenId, customerId };
   const bankAccount = bankAccountFromSecrets(secrets);
-  return lodgeable(bankAccount) ? { kind: 'bank_account', bankAccount, tokenId } : undefined;
+  return lodgeable(bankAccount) ? { kind: 'bank_account', bankAccount, tokenId, customerId } : undefined;
 }
 
 /** A payment with its method opened and its link known. Amount and KVPs are still the request's. */

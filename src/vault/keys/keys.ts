@@ -163,7 +163,7 @@ export class DataKeys {
   }
 
   /** Later proves that this installation made the statement. */
-  async attest(statement: string): Promise<Buffer> {
+  async attest(statement: string | Buffer): Promise<Buffer> {
     const key = await this.#attestationKey();
     return createHmac('sha256', key).update(statement).digest().subarray(0, ATTESTATION_BYTES);
   }
