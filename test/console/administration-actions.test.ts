@@ -88,6 +88,28 @@ test('surcharge and route → applied to payments', async () => {
   expect(await done(ada.post('/routes/1/off', {}))).toEqual([]);
 });
 
+test('limits → in force for payments, and what they have caught is listed', async () => {
+  const limit = { per: 'card', attempts: 1, within_ms: 3_600_000, mode: 'block' };
+  expect(await done(ada.post('/limits/3/set', limit))).toContainEqual({
+    of: 'the merchant',
+    per: 'card',
+    attempts: 1,
+    declines: null,
+    within: '1h',
+    mode: 'block',
+  });
+  const refused = () => gateway.api.purchase({ merchant: 3 });
+  await eventually(async () => ((await refused()).code === 'limit_reached' ? true : undefined));
+  expect(await done(ada.get('/limits/reached?merchant=3'))).toMatchObject([
+    { mode: 'block', per: 'card', what: '411111******1111' },
+  ]);
+  expect(await ada.post('/limits/3/set', { ...limit, within_ms: 1_000 })).toMatchObject({ status: 422 });
+  expect(await done(ada.post('/limits/3/off', {}))).toMatchObject([
+    { of: 'checkouts', per: 'card' },
+    { of: 'checkouts', per: 'address' },
+  ]);
+});
+
 test('customer and tokens → the interface shows the changes', async () => {
   const vault = vaultOf(gateway.api);
   const { id, customerId, virtualPan } = await vault.newToken();

@@ -173,6 +173,7 @@ async function fill({ gateway }: ConsoleInBrowser, ada: ConsoleClient) {
   await ada.post('/routes/1/set', { acquirer: 'simulator', card: 'amex', order: 2 });
   await ada.post('/acquirers', { name: 'bank', address: '127.0.0.1:1', test: true });
   await ada.post('/surcharges/1/set', { rules: [{ scope: 'card:amex', percent: '1' }] });
+  await ada.post('/limits/1/set', { per: 'card', attempts: 3, within_ms: 3_600_000, mode: 'watch' });
   await ada.post(`/transactions/1/${audit}/refund`, { reason: 'large', key: randomUUID() });
   const webhook = await ada.post('/webhooks', { url: 'https://shop.example/hook', merchant: 1 });
   const wish = { merchant: 1, reference: 'INV-1', amount: 4_990, currency: 'AUD' };
