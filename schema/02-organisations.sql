@@ -139,6 +139,18 @@ CREATE TRIGGER live_keeps_real_time BEFORE UPDATE OF advanced_ms ON gateway
   -- guard(schema: a clock that is moved): FOR EACH ROW WHEN (NEW.advanced_ms > 0) ⇒ FOR EACH ROW WHEN (false)
   FOR EACH ROW WHEN (NEW.advanced_ms > 0) EXECUTE FUNCTION live_keeps_real_time();
 
+-- How a merchant looks on payers' pages. Whoever writes here without the key of the journal's seals changes nothing that a payer sees.
+CREATE TABLE merchant_brand (
+  organisation_id integer NOT NULL,
+  merchant_id integer NOT NULL,
+  display_name text CHECK (length(display_name) BETWEEN 1 AND 60),
+  colour text CHECK (colour ~ '^#[0-9a-f]{6}$'),
+  -- A PNG or an SVG that can only be drawn.
+  logo bytea CONSTRAINT logo_is_small CHECK (octet_length(logo) BETWEEN 1 AND 65536),
+  PRIMARY KEY (organisation_id, merchant_id),
+  FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id)
+);
+
 CREATE TABLE gateway_user (
   username text PRIMARY KEY,
   organisation_id integer NOT NULL,

@@ -46,6 +46,8 @@ BEGIN
   -- guard(roles: who serves lets nobody in, and sends no money elsewhere): INSERT, UPDATE, DELETE ON gateway_user ⇒ DELETE ON gateway_user
   REVOKE INSERT, UPDATE, DELETE ON gateway_user, user_grant, acquirer, acquirer_terminal, route, merchant, surcharge_rule,
     direct_entry, plugin_setting, installation_key FROM tollgate_application;
+  -- guard(roles: who serves does not say how a merchant looks to payers): REVOKE INSERT, UPDATE, DELETE ON merchant_brand ⇒ REVOKE DELETE ON merchant_brand
+  REVOKE INSERT, UPDATE, DELETE ON merchant_brand FROM tollgate_application;
   GRANT UPDATE (used_on) ON gateway_user TO tollgate_application;
   -- A key of the installation is wrapped anew, and never taken away: with another key of the journal, nothing would seem to be sealed.
   -- guard(roles: nobody takes the keys of the installation away): REVOKE INSERT, UPDATE, DELETE ON installation_key ⇒ REVOKE INSERT ON installation_key

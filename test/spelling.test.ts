@@ -11,7 +11,7 @@ const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
     /headers\.authorization|\bAuthorization\b|\bbuildAuthorizationUrl\b|\bauthorizationCodeGrant\b|'authorization'|`authorization: \{|\brejectUnauthorized\b/g,
   ],
   [/cancel(ed|ing|ation)/i],
-  [/color/i, /[\w-]*color:|\bcolor-scheme\b/g],
+  [/color/i, /[\w-]*color:|\bcolor-scheme\b|'stop-color'/g],
   [/behavior/i, /overscroll-behavior/g],
   [/organiz/i],
   [/initializ/i],

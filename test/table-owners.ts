@@ -63,6 +63,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   operator_request: 'payments',
   user_grant: 'organisations',
   surcharge_rule: 'organisations',
+  merchant_brand: 'organisations',
   direct_entry: 'directdebit',
   plugin_setting: 'organisations',
   // Rows in which several folders have columns of their own: counters, and what an installation has only one of.

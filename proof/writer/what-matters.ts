@@ -41,6 +41,7 @@ const MATTERS: Readonly<Record<string, Mattering>> = {
     ],
     named: ({ id }) => [`merchant/${id}`],
   },
+  merchant_brand: { columns: 'all', named: ({ merchant_id }) => [`brand/${merchant_id}`] },
   route: { columns: 'all', named: ({ merchant_id }) => [`route/${merchant_id}`, `routes/${merchant_id}`] },
   surcharge_rule: { columns: 'all', named: merchantOf },
   plugin_setting: { columns: 'all', named: merchantOf },

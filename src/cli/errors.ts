@@ -46,6 +46,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   direct_entry_not_allowed: ({ details }) => byOption(details.problems),
   acceptor_not_permitted: ({ details }) => byOption(details.problems),
   acceptor_not_allowed: ({ details }) => byOption(details.problems),
+  brand_not_allowed: ({ details }) => byOption(details.problems),
   acquirer_not_allowed: ({ details }) => byOption(details.problems),
   not_distributed: ({ message }) => `${message}; run \`tollgate distribute\``,
   differences_not_named: ({ message }) => `${message}, with --date and --acquirer`,

@@ -4,11 +4,13 @@ import type { Logger } from 'pino';
 import type { Asset, PayersAssets } from '../checkout/assets.js';
 import { isCheckoutId } from '../checkout/checkout.js';
 import type { KnownCheckout } from '../checkout/checkouts.js';
+import { coloursAddress, coloursAt } from '../checkout/page/colours.js';
 import { type Posted, readForm } from '../checkout/page/form.js';
 import {
   type Ending,
   endPage,
   formPage,
+  type Look,
   type Notice,
   processingPage,
   type Shown,
@@ -18,6 +20,7 @@ import { quotesFor } from '../checkout/page/quotes.js';
 import { ENGLISH } from '../checkout/page/texts.js';
 import type { Payers } from '../checkout/payers.js';
 import type { Clock } from '../clock/clock.js';
+import { brandOf, logoOf } from '../organisations/brand.js';
 import { callerFor, type Merchant, permittedMerchant } from '../organisations/users/callers.js';
 import type { Lookup } from '../payments/finding/lookup.js';
 import type { Capacity } from '../payments/pipeline/capacity.js';
@@ -59,14 +62,15 @@ interface Asked {
   readonly request: IncomingMessage;
   readonly address: string;
   readonly path: string;
-  /** The path in its parts. */
-  readonly id: string;
-  readonly rest: readonly string[];
+  /** As the log has it. */
+  readonly route: string;
 }
 
 interface AtCheckout {
   readonly checkout: KnownCheckout;
+  /** By the name that payers read. */
   readonly merchant: Merchant;
+  readonly look: Look;
 }
 
 const HTML = 'text/html; charset=utf-8';
@@ -75,6 +79,8 @@ const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const FORM_BYTES = 16 * 1024;
 const PAGE_ROUTE = '/{checkout}';
 const STATUS_ROUTE = '/{checkout}/status';
+const LOGO_ROUTE = '/{checkout}/logo';
+const COLOURS_ROUTE = '/colour';
 
 /** Of every answer. */
 const HEADERS = {
@@ -89,6 +95,15 @@ const HEADERS = {
 const NO_PAGE = {
   'content-security-policy':
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
+};
+const CSS = 'text/css; charset=utf-8';
+const LASTING = 'public, max-age=31536000, immutable';
+/** An SVG that somebody opens by itself is a document of this origin: it runs and fetches nothing, whatever is in it. */
+const OF_LOGOS = {
+  'cache-control': 'private, max-age=86400',
+  // guard(checkout: a logo runs no script, also when it is opened by itself): "default-src 'none'; sandbox; frame-ancestors 'none'" ⇒ ''
+  'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
   'x-frame-options': 'DENY',
 };
 const STAY_WITH_TLS = { 'strict-transport-security': 'max-age=31536000' };
@@ -114,9 +129,8 @@ export class PayersSite implements Site {
     const address = this.parts.clientAddresses.of(request);
     const { method = '', url = '/' } = request;
     const path = url.split('?', 1)[0] as string;
-    const [id = '', ...rest] = path.slice(1).split('/');
-    const route = !isCheckoutId(id) ? path : rest.length === 0 ? PAGE_ROUTE : STATUS_ROUTE;
-    void this.#answer({ request, address, path, id, rest })
+    const route = routeOf(path);
+    void this.#answer({ request, address, path, route })
       .catch((error: unknown) => this.#away(error))
       .then((answered) => {
         // A body that was refused unread may hold a card number.
@@ -138,13 +152,14 @@ export class PayersSite implements Site {
       });
   }
 
-  async #answer({ request, address, path, id, rest }: Asked): Promise<Answered> {
+  async #answer({ request, address, path, route }: Asked): Promise<Answered> {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const file = this.#files.get(path);
-    const isFile = file !== undefined || path === '/integrity';
-    const isPage = rest.length === 0;
-    if (!isFile && (!isCheckoutId(id) || (!isPage && path !== `/${id}/status`))) return this.#nothing();
-    const allowed = isPage && !isFile ? ['GET', 'POST'] : ['GET'];
+    const colours = coloursAt(path);
+    const isFile = file !== undefined || colours !== undefined || path === '/integrity';
+    const isPage = route === PAGE_ROUTE;
+    if (!isFile && !isPage && route !== STATUS_ROUTE && route !== LOGO_ROUTE) return this.#nothing();
+    const allowed = isPage ? ['GET', 'POST'] : ['GET'];
     if (!allowed.includes(method ?? ''))
       return {
         status: 405,
@@ -153,6 +168,8 @@ export class PayersSite implements Site {
         headers: { allow: ['HEAD', ...allowed].join(', ') },
       };
     if (file !== undefined) return fileAnswer(file);
+    if (colours !== undefined)
+      return { status: 200, type: CSS, text: colours, headers: { 'cache-control': LASTING } };
     if (isFile)
       return {
         status: 200,
@@ -160,30 +177,49 @@ export class PayersSite implements Site {
         text: this.#integrity,
         headers: { 'access-control-allow-origin': '*' },
       };
-    const checkout = await this.parts.payers.find(id);
+    const checkout = await this.parts.payers.find(path.split('/')[1] as string);
     // guard(checkout: what may be lost is not said not to be there): this.parts.hasLost() ⇒ false
     if (checkout === undefined) return this.parts.hasLost() ? this.#away(undefined) : this.#nothing();
-    if (!isPage) return { status: 200, type: JSON_TYPE, text: JSON.stringify({ status: checkout.status }) };
-    const merchant = await this.#merchantOf(checkout);
-    const at = { checkout, merchant };
+    if (route === STATUS_ROUTE)
+      return { status: 200, type: JSON_TYPE, text: JSON.stringify({ status: checkout.status }) };
+    if (route === LOGO_ROUTE) return this.#logo(checkout);
+    const at = await this.#at(checkout);
     if (method === 'POST') return this.#post(request, address, at);
     return this.#show(at, { isFramed: request.headers['sec-fetch-dest'] === 'iframe' });
   }
 
-  async #merchantOf({ organisationId, merchantId, id }: KnownCheckout): Promise<Merchant> {
+  async #at(checkout: KnownCheckout): Promise<AtCheckout> {
+    const { organisationId, merchantId, id } = checkout;
+    const { database } = this.parts;
     const acting = { username: `checkout:${id}`, userId: 0 };
-    const caller = await callerFor(this.parts.database, { organisationId, merchantId }, acting);
-    return permittedMerchant(caller, merchantId);
+    const caller = await callerFor(database, { organisationId, merchantId }, acting);
+    const merchant = permittedMerchant(caller, merchantId);
+    const { displayName, colour, logoDigest } = await brandOf(database, merchantId);
+    return {
+      checkout,
+      merchant: { ...merchant, name: displayName ?? merchant.name },
+      look: {
+        colours: colour === null ? undefined : coloursAddress(colour),
+        // Another logo has another address: browsers keep each.
+        logo: logoDigest === null ? undefined : `/${id}/logo?${logoDigest.slice(0, 12)}`,
+      },
+    };
+  }
+
+  async #logo({ merchantId }: KnownCheckout): Promise<Answered> {
+    const logo = await logoOf(this.parts.database, merchantId);
+    if (logo === undefined) return { status: 404, type: 'text/plain', text: '' };
+    return { status: 200, type: logo.type, text: logo.content, headers: OF_LOGOS };
   }
 
   /** The page for how the checkout stands. */
   async #show(
-    { checkout, merchant }: AtCheckout,
+    { checkout, merchant, look }: AtCheckout,
     { isFramed }: { readonly isFramed: boolean },
   ): Promise<Answered> {
     const { id, status, terms, attempts, attemptsAllowed } = checkout;
     const headers = framing(checkout);
-    const shown = { ...this.#shown, checkout, merchant };
+    const shown = { ...this.#shown, look, checkout, merchant };
     const page = (text: string, code = 200): Answered => ({
       status: code,
       type: HTML,
@@ -210,7 +246,7 @@ export class PayersSite implements Site {
         return end(attempts.length >= attemptsAllowed ? 'usedUp' : 'expired');
       case 'open':
         if (merchant.suspended || merchant.altered) return this.#away(undefined);
-        return page(this.#form({ checkout, merchant }, await this.#outcomeOfLast(checkout)));
+        return page(this.#form({ checkout, merchant, look }, await this.#outcomeOfLast(checkout)));
     }
   }
 
@@ -229,16 +265,16 @@ export class PayersSite implements Site {
     return transaction.bankAccount === undefined ? 'declined' : 'declinedAccount';
   }
 
-  #form({ checkout, merchant }: AtCheckout, notice?: Notice, posted?: Posted): string {
+  #form({ checkout, merchant, look }: AtCheckout, notice?: Notice, posted?: Posted): string {
     const quotes = quotesFor(checkout.terms, merchant, this.parts.clock.now());
-    return formPage({ ...this.#shown, checkout, merchant, quotes, notice, posted });
+    return formPage({ ...this.#shown, look, checkout, merchant, quotes, notice, posted });
   }
 
   /** After an attempt the browser is sent to the page itself: to load that again repeats nothing. */
   async #post(
     request: IncomingMessage,
     address: string,
-    { checkout, merchant }: AtCheckout,
+    { checkout, merchant, look }: AtCheckout,
   ): Promise<Answered> {
     const { id, terms, status } = checkout;
     const headers = framing(checkout);
@@ -255,7 +291,7 @@ export class PayersSite implements Site {
     const refused = (notice: Notice): Answered => ({
       status: 422,
       type: HTML,
-      text: this.#form({ checkout, merchant }, notice, posted),
+      text: this.#form({ checkout, merchant, look }, notice, posted),
       headers,
       outcome: notice,
     });
@@ -314,6 +350,16 @@ export class PayersSite implements Site {
   }
 }
 
+/** For the log, which names no checkout; of what is no checkout's, the path. */
+function routeOf(path: string): string {
+  const [id = '', ...rest] = path.slice(1).split('/');
+  if (!isCheckoutId(id)) return coloursAt(path) === undefined ? path : COLOURS_ROUTE;
+  const within = rest.join('/');
+  if (within === 'status') return STATUS_ROUTE;
+  if (within === 'logo') return LOGO_ROUTE;
+  return rest.length === 0 ? PAGE_ROUTE : path;
+}
+
 /** Who may show the page in a frame, and where its form may lead: browsers follow a form's redirects only there. */
 function framing(checkout: KnownCheckout | undefined): Record<string, string> {
   const { frameOrigins = [], returnUrl, cancelUrl } = checkout?.terms ?? {};
@@ -336,7 +382,7 @@ function framing(checkout: KnownCheckout | undefined): Record<string, string> {
 }
 
 function fileAnswer({ type, content, isLasting }: Asset): Answered {
-  const caching = isLasting ? 'public, max-age=31536000, immutable' : 'public, max-age=3600';
+  const caching = isLasting ? LASTING : 'public, max-age=3600';
   return {
     status: 200,
     type,

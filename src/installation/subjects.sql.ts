@@ -36,6 +36,13 @@ export const MERCHANTS_WITH_BANK: Statement = {
     WHERE $1::integer IS NULL OR merchant_id = $1 ORDER BY 2`,
 };
 
+export const MERCHANTS_WITH_BRAND: Statement = {
+  name: '',
+  text: `
+    SELECT organisation_id AS "organisationId", merchant_id AS merchant FROM merchant_brand
+    WHERE $1::integer IS NULL OR merchant_id = $1 ORDER BY 2`,
+};
+
 /** Everything that the journal has ever sealed, with its newest seal. */
 export const SUBJECTS: Statement = {
   name: '',

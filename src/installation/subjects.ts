@@ -19,6 +19,7 @@ import { LIST_OPERATORS } from '../operators/operators.sql.js';
 import { findRules, sealedRules } from '../operators/second-person/rules.js';
 import { sealedRequests } from '../operators/second-person/task-requests.js';
 import { verifySessions } from '../operators/sessions.js';
+import { findBrand, rowOfBrand } from '../organisations/brand.js';
 import { readRoutes } from '../organisations/routing/routes.js';
 import { rowOfMerchant, type SealedMerchant } from '../organisations/sealed-merchant.js';
 import { rowOfOrganisation, type SealedOrganisation } from '../organisations/sealed-organisation.js';
@@ -34,6 +35,7 @@ import {
   LOCK_SEALS,
   MERCHANTS_TO_LOOK_AT,
   MERCHANTS_WITH_BANK,
+  MERCHANTS_WITH_BRAND,
   MERCHANTS_WITH_ROUTES,
   ORGANISATIONS_TO_LOOK_AT,
   SUBJECTS,
@@ -56,7 +58,7 @@ export interface SubjectProblem {
 const ALL: SealedRow = { subject: 'seals', state: ['made'] };
 const PAGE = 500;
 const ROWS_AT_A_TIME = 50;
-const OF_MERCHANTS: readonly string[] = ['merchant', 'routes', 'bank', 'file'];
+const OF_MERCHANTS: readonly string[] = ['merchant', 'routes', 'bank', 'brand', 'file'];
 
 /** What directs cards and money, and who may call: what whoever serves may read. */
 const DIRECTIONS: readonly string[] = [
@@ -128,6 +130,8 @@ async function* rowsOfMerchants(database: Queryable, only: number | undefined): 
   const { rows: banked } = await database.query<Owner>(MERCHANTS_WITH_BANK, [only ?? null]);
   for (const { merchant } of banked)
     yield { ...sealedDirectEntry(await findDirectEntry(database, merchant)), merchant };
+  const { rows: branded } = await database.query<Owner>(MERCHANTS_WITH_BRAND, [only ?? null]);
+  for (const { merchant } of branded) yield { ...rowOfBrand(await findBrand(database, merchant)), merchant };
 }
 
 /** Those with a host name, and those that move or have moved. The others have no seal, and are looked at where they had one. */

@@ -14,6 +14,7 @@ export type JournalAction =
   | 'organisation.move_finished'
   | 'merchant.added'
   | 'merchant.changed'
+  | 'merchant.brand_changed'
   | 'merchant.suspended'
   | 'merchant.resumed'
   | 'user.added'

@@ -2,7 +2,10 @@ import type { Statement } from '../postgres/database.js';
 
 const MERCHANT = `id, organisation_id AS organisation, name, mode, vault,
   preauthorisation_days AS "preauthorisationDays", card_days AS "cardDays", acquirer, acceptor_id AS "acceptorId",
-  terminals, category_code AS "categoryCode", suspended_at AS "suspendedAt"`;
+  terminals, category_code AS "categoryCode", suspended_at AS "suspendedAt",
+  (SELECT b.display_name FROM merchant_brand b WHERE b.merchant_id = merchant.id) AS "displayName",
+  (SELECT b.colour FROM merchant_brand b WHERE b.merchant_id = merchant.id) AS colour,
+  (SELECT octet_length(b.logo) FROM merchant_brand b WHERE b.merchant_id = merchant.id) AS "logoBytes"`;
 
 export const ADD_MERCHANT: Statement = {
   name: '',
@@ -16,6 +19,11 @@ export const ADD_MERCHANT: Statement = {
 export const LIST_MERCHANTS: Statement = {
   name: '',
   text: `SELECT ${MERCHANT} FROM merchant WHERE $1::integer IS NULL OR organisation_id = $1 ORDER BY id`,
+};
+
+export const SHOW_MERCHANT: Statement = {
+  name: '',
+  text: `SELECT ${MERCHANT} FROM merchant WHERE id = $1`,
 };
 
 export const FIND_MERCHANT: Statement = {

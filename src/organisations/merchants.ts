@@ -1,17 +1,20 @@
 // Merchants, for whom payments are: added, changed and listed by the operator. This room owns their table.
 import type { JournalAction } from '../journal/journal.js';
 import { isCheckViolation, type Queryable, type Statement } from '../postgres/database.js';
-import { count, FLAG, ID, TEXT, TEXTS } from '../tasks/kinds.js';
+import { count, FLAG, ID, TEXT, TEXTS, text } from '../tasks/kinds.js';
 import { type Doing, needed, nullable, optional, task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
+import { coloursOnPages, setBrand } from './brand.js';
+import { readLogo } from './logo.js';
 import {
   ADD_MERCHANT,
   FIND_MERCHANT,
   HAS_LIVE_MERCHANT,
   LIST_MERCHANTS,
   SET_MERCHANT,
+  SHOW_MERCHANT,
   SUSPEND_MERCHANT,
 } from './merchants.sql.js';
 import { checkedName } from './names.js';
@@ -41,12 +44,21 @@ export interface MerchantView {
   readonly acceptorId?: string;
   readonly terminals?: readonly string[];
   readonly categoryCode?: string;
+  /** How it looks to payers, as far as it was set. */
+  readonly displayName?: string;
+  readonly colour?: string;
+  readonly logoBytes?: number;
 }
 
 type MerchantRow = Omit<MerchantView, keyof Optional> & {
   readonly [Member in keyof Optional]: Optional[Member] | null;
 };
-type Optional = Required<Pick<MerchantView, 'acceptorId' | 'terminals' | 'categoryCode' | 'suspendedAt'>>;
+type Optional = Required<
+  Pick<
+    MerchantView,
+    'acceptorId' | 'terminals' | 'categoryCode' | 'suspendedAt' | 'displayName' | 'colour' | 'logoBytes'
+  >
+>;
 
 export interface MerchantChange extends AcceptorWish {
   readonly name?: string | undefined;
@@ -217,6 +229,9 @@ function viewOf({
   terminals,
   categoryCode,
   suspendedAt,
+  displayName,
+  colour,
+  logoBytes,
   ...merchant
 }: MerchantRow): MerchantView {
   return {
@@ -225,6 +240,9 @@ function viewOf({
     ...(terminals !== null && { terminals }),
     ...(categoryCode !== null && { categoryCode }),
     ...(suspendedAt !== null && { suspendedAt }),
+    ...(displayName !== null && { displayName }),
+    ...(colour !== null && { colour }),
+    ...(logoBytes !== null && { logoBytes }),
   };
 }
 
@@ -248,6 +266,22 @@ function refusalOfLive(error: unknown): Refusal | undefined {
     return new Refusal('live_merchant_needs_processes_in_time', details);
   }
   return undefined;
+}
+
+export async function showMerchant(database: Queryable, merchant: number): Promise<MerchantView> {
+  const { rows } = await database.query<MerchantRow>(SHOW_MERCHANT, [merchant]);
+  return rows[0] === undefined ? refuse('merchant_not_found', { merchant }) : viewOf(rows[0]);
+}
+
+function isGiven(change: object): boolean {
+  return Object.values(change).some((given) => given !== undefined);
+}
+
+/** Payers have light or dark pages, and one colour is seldom readable on both. */
+function colourInWords(colour: string): string {
+  const { light, dark } = coloursOnPages(colour);
+  const isAs = (shown: string) => (shown === colour ? 'as it is' : `as ${shown}, so that it can be read`);
+  return `Light pages show ${colour} ${isAs(light)}, dark ones ${isAs(dark)}.`;
 }
 
 const MERCHANT = needed(ID, '<id>', 'the merchant', { names: 'merchants' });
@@ -343,9 +377,39 @@ export const MERCHANTS = {
           without: ['--no-acquirer', 'take no cards any more'],
         }),
         ...ACCEPTOR,
+        displayName: nullable(TEXT, '--display-name <name>', 'what payers read instead of its name', {
+          without: ['--no-display-name', 'payers read its name'],
+        }),
+        colour: nullable(
+          TEXT,
+          '--colour <colour>',
+          'of buttons and links on payers’ pages, such as #0b5cad',
+          {
+            without: ['--no-colour', 'the usual colour'],
+          },
+        ),
+        logo: optional(
+          text(4_096),
+          '--logo <file>',
+          'for payers’ pages: a PNG or a plain SVG of 64 kB at most',
+          {
+            only: 'command',
+          },
+        ),
+        removeLogo: optional(FLAG, '--remove-logo', 'show no logo any more', { excludes: '--logo <file>' }),
       },
-      run: ({ database, actor }, { merchant, ...change }) => setMerchant(database, actor, merchant, change),
-      says: ({ id, name, vault, acquirer }, given) => {
+      run: ({ database, actor }, { merchant, displayName, colour, logo, removeLogo, ...change }) =>
+        database.transaction(async (connection) => {
+          const file = logo === undefined ? undefined : await readLogo(logo);
+          const brand = { displayName, colour, logo: removeLogo === true ? null : file };
+          if (!isGiven(brand)) return setMerchant(connection, actor, merchant, change);
+          await setBrand(connection, actor, merchant, brand);
+          return isGiven(change)
+            ? setMerchant(connection, actor, merchant, change)
+            : showMerchant(connection, merchant);
+        }),
+      says: ({ id, name, vault, acquirer, colour }, given) => {
+        if (given.colour) return `Merchant ${id} (${name}) is changed. ${colourInWords(colour ?? '')}`;
         const sentence = `Merchant ${id} (${name}) ${vault ? 'has' : 'does not have'} the vault.`;
         if (given.acquirer === undefined) return sentence;
         return `${sentence} It ${acquirer === null ? 'has no acquirer' : `pays over ${acquirer}`}.`;

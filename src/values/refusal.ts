@@ -269,6 +269,7 @@ const REFUSALS = {
   acquirer_routed: 'routes of merchants lead to {acquirer}: {merchants}',
   acceptor_not_permitted: inWords,
   acceptor_not_allowed: inWords,
+  brand_not_allowed: inWords,
 
   key_encryption_key_being_renewed: 'another process is renewing the key-encryption key',
   key_version_not_destroyable:

@@ -274,13 +274,38 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
     await pay(page);
     await heading(page, 'Your payment is being checked');
     await look('processing');
-    finding.answer({ kind: 'not_seen' });
+    // First: with the answer the page would lead on by itself, at the same time.
     await page.goto(`${gateway.checkoutUrl}/co_${'b'.repeat(28)}`);
+    finding.answer({ kind: 'not_seen' });
     await look('unknown');
     expect(Object.fromEntries(Object.entries(looked).filter(([, mistakes]) => mistakes.length > 0))).toEqual(
       {},
     );
     expect(complaints).toEqual([]);
+    await person.close();
+  });
+
+  test('a merchant’s own look → accessible in both schemes, and a logo opened by itself runs no script', async () => {
+    const { person, page, complaints } = await payer();
+    // No operator could set such a logo.
+    const logo = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><script>document.documentElement.id = 'ran'</script><rect width="8" height="8" onclick="document.documentElement.id = 'ran'"/></svg>`;
+    await gateway.sqlSealed(
+      `INSERT INTO merchant_brand (organisation_id, merchant_id, display_name, colour, logo)
+       VALUES (1, 2, 'Harbour & Söhne', '#ffd400', convert_to($1, 'UTF8'))`,
+      [logo],
+    );
+    const { url } = (await createCheckout(gateway.api, {}, 2)).body;
+    await page.goto(url);
+    await heading(page, 'Pay Harbour & Söhne');
+    const shown = page.locator('img.logo');
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('img.logo').naturalWidth`))
+      .toBeGreaterThan(0);
+    expect(await mistakesInBothSchemes(page)).toEqual([]);
+    expect(complaints.splice(0)).toEqual([]);
+    await page.goto(new URL((await shown.getAttribute('src')) ?? '', url).href);
+    await page.locator('rect').click();
+    expect(await page.evaluate('document.documentElement.id')).toBe('');
     await person.close();
   });
 

@@ -52,6 +52,7 @@ describe('the logins', () => {
   // catches(roles: operators remove no token)
   // catches(roles: operators do not change the journal)
   // catches(roles: who serves lets nobody in, and sends no money elsewhere)
+  // catches(roles: who serves does not say how a merchant looks to payers)
   test('the serving role cannot add users, redirect money or change history; the operators’ role can do the first two', async () => {
     const { logins, stop } = await openEmbeddedPostgres({ dataDir: await usedDirectory() });
     await migrated(logins.migrating);
@@ -62,6 +63,7 @@ describe('the logins', () => {
       'DELETE FROM route',
       `UPDATE direct_entry SET trace_account = '1'`,
       'DELETE FROM surcharge_rule',
+      `UPDATE merchant_brand SET display_name = 'Mine'`,
     ];
     const never = [
       `UPDATE journal SET actor = 'nobody'`,

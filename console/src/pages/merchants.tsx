@@ -13,6 +13,7 @@ import { useMode } from '../mode.js';
 import { useMay, useSession } from '../session.js';
 import { Page, Section } from '../shell/page.js';
 import { moment } from '../words.js';
+import { MerchantLook } from './merchant-look.js';
 
 type Merchant = Answer<'GET /merchants'>[number];
 
@@ -154,6 +155,11 @@ function Change({ merchant }: { readonly merchant: Merchant }): ReactNode {
             close={close}
           />
         )}
+      />{' '}
+      <DialogButton
+        label="Look"
+        small
+        dialog={(close) => <MerchantLook merchant={merchant} close={close} />}
       />{' '}
       <DialogButton
         label={verb === 'suspend' ? 'Suspend' : 'Resume'}

@@ -17,6 +17,13 @@ export interface Assets {
 export interface Shown {
   readonly texts: Texts;
   readonly assets: Assets;
+  readonly look?: Look | undefined;
+}
+
+/** How the page looks, where its merchant has said so: addresses of our listener. */
+export interface Look {
+  readonly colours: string | undefined;
+  readonly logo: string | undefined;
 }
 
 /** Why the form is shown again. */
@@ -39,7 +46,10 @@ interface Frame extends Shown {
   readonly refresh?: number;
 }
 
-function page({ texts, assets, title, mode, status, refresh, frameOrigins = [] }: Frame, main: Part): string {
+function page(
+  { texts, assets, look, title, mode, status, refresh, frameOrigins = [] }: Frame,
+  main: Part,
+): string {
   return html`<!doctype html>
 <html lang="${texts.language}">
 <head>
@@ -49,12 +59,12 @@ function page({ texts, assets, title, mode, status, refresh, frameOrigins = [] }
 <meta name="robots" content="noindex">
 <title>${title}</title>
 <link rel="stylesheet" href="${assets.style}">
-<link rel="icon" href="data:,">
+${look?.colours === undefined ? '' : html`<link rel="stylesheet" href="${look.colours}">\n`}<link rel="icon" href="data:,">
 ${refresh === undefined ? '' : html`<noscript><meta http-equiv="refresh" content="${refresh}"></noscript>\n`}<script src="${assets.script}" defer></script>
 </head>
 <body data-status="${status}"${frameOrigins.length === 0 ? '' : html` data-frames="${frameOrigins.join(' ')}"`}>
 <main>
-${mode === 'test' ? html`<p class="test">${texts.test}</p>\n` : ''}${main}
+${look?.logo === undefined ? '' : html`<img class="logo" src="${look.logo}" alt="">\n`}${mode === 'test' ? html`<p class="test">${texts.test}</p>\n` : ''}${main}
 </main>
 </body>
 </html>

@@ -5,6 +5,7 @@ import { routesOf } from '../task-routes.js';
 import { CUSTOMER_ROUTES } from './customers-routes.js';
 import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
+import { MERCHANT_ROUTES } from './merchants-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
 import { SESSION_ROUTES } from './session-routes.js';
 import { SETTLEMENT_ROUTES } from './settlement-routes.js';
@@ -22,5 +23,6 @@ export const ROUTES: readonly Route[] = [
   ...TODAY_ROUTES,
   ...TRANSACTION_ROUTES,
   ...CUSTOMER_ROUTES,
+  ...MERCHANT_ROUTES,
   ...TASKS.flatMap(routesOf),
 ];

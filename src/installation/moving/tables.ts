@@ -55,6 +55,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   route: { how: 'whole' },
   acquirer_reversal: { how: 'whole' },
   direct_entry: { how: 'whole' },
+  merchant_brand: { how: 'whole' },
   gateway_user: { how: 'whole' },
   user_grant: { how: 'whole' },
   webhook_endpoint: { how: 'whole' },
