@@ -22,6 +22,7 @@ import type { Payers } from '../checkout/payers.js';
 import type { Clock } from '../clock/clock.js';
 import { brandOf, logoOf } from '../organisations/brand.js';
 import { callerFor, type Merchant, permittedMerchant } from '../organisations/users/callers.js';
+import { declineAdvice } from '../payments/decline-advice.js';
 import type { Lookup } from '../payments/finding/lookup.js';
 import type { Capacity } from '../payments/pipeline/capacity.js';
 import type { Queryable } from '../postgres/database.js';
@@ -262,7 +263,7 @@ export class PayersSite implements Site {
     if (last.audit === null) return 'failed';
     const transaction = await this.parts.lookup.byAudit({ organisationId }, last.audit, [merchantId]);
     if (transaction?.status !== 'declined') return 'failed';
-    return transaction.bankAccount === undefined ? 'declined' : 'declinedAccount';
+    return declineAdvice(transaction) ?? 'declinedAccount';
   }
 
   #form({ checkout, merchant, look }: AtCheckout, notice?: Notice, posted?: Posted): string {

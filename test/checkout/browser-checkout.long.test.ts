@@ -56,7 +56,9 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
     await page.goto(url);
     await fill(page, { number: DECLINED_CARD });
     await pay(page);
-    await page.getByText('Your bank did not approve this card. You have not been charged.').waitFor();
+    await page
+      .getByText('Your bank did not approve this card. You have not been charged. Please use another card.')
+      .waitFor();
     await fill(page);
     await pay(page);
     await heading(page, 'Thank you: you have paid');

@@ -68,6 +68,7 @@ describe('paying', () => {
     const declined = await new Payer(url).pay(DECLINED_CARD);
     expect(declined.text).toContain('did not approve this card');
     expect(declined.text).toContain('You can try once more');
+    expect(declined.text).toContain('Please use another card');
     expect((await new Payer(url).pay(CARD)).text).toContain('you have paid');
     const used = (await createCheckout(gateway.api, { attempts: 1 })).body;
     const last = await new Payer(used.url).pay(DECLINED_CARD);

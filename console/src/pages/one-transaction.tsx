@@ -118,6 +118,14 @@ export function AskNow({
   );
 }
 
+const ADVICE: Readonly<Record<NonNullable<TransactionAnswer['decline_advice']>, string>> = {
+  try_again_later: 'Nobody has decided about the card: the payer can try again later',
+  try_another_card: 'The payer needs another card, or another amount',
+  contact_bank: 'The payer has to ask the bank, or use another card',
+  fix_details: 'The payer has to check number, expiry date and security code',
+  do_not_retry: 'This card must not be tried again',
+};
+
 /** Shown elsewhere on the page. */
 const SAID_ABOVE = [
   'organisation',
@@ -132,6 +140,7 @@ const SAID_ABOVE = [
 function Life({ life }: { readonly life: TransactionAnswer }): ReactNode {
   const { transaction, merchant_name, customer, refundable_cents, completable_cents, timeline, related } =
     life;
+  const { decline_advice: advice } = life;
   const { organisation, audit, merchant } = transaction;
   const currency = String(transaction.currency);
   const left = (cents: number | null) => (cents === null ? null : money(cents, currency));
@@ -155,6 +164,7 @@ function Life({ life }: { readonly life: TransactionAnswer }): ReactNode {
                 customer === null ? null : (
                   <Link href={`/customers/${organisation}/${customer}`}>{customer}</Link>
                 ),
+              'After this decline': advice === null ? null : ADVICE[advice],
               'Left to refund': left(refundable_cents),
               'Left to complete': left(completable_cents),
               ...Object.fromEntries(further),

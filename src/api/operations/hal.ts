@@ -1,6 +1,7 @@
 // Transactions as responses, with their links.
 
 import type { Merchant } from '../../organisations/users/callers.js';
+import { declineAdvice } from '../../payments/decline-advice.js';
 import { completableCents, refundableCents, voidable } from '../../payments/target-rules.js';
 import {
   directdebitMode,
@@ -165,7 +166,7 @@ function kvpsOf({ kvps, pricing }: Transaction, { mode }: Pick<Merchant, 'mode'>
   return prefixed;
 }
 
-/** Adds the limits of the links: how much, and until when. */
+/** Adds the limits of the links, how much and until when, and what to do after a decline. */
 function withAllowances(
   kvps: Record<string, string>,
   transaction: Transaction,
@@ -177,6 +178,8 @@ function withAllowances(
     kvps[`${KVP_RESPONSE_PREFIX}COMPLETABLE_AMOUNT`] = String(completable);
     kvps[`${KVP_RESPONSE_PREFIX}COMPLETABLE_UNTIL`] = sydneyTimestamp(transaction.completableUntilMs ?? 0);
   }
+  const advice = declineAdvice(transaction);
+  if (advice !== undefined) kvps[`${KVP_RESPONSE_PREFIX}DECLINE_ADVICE`] = advice;
   if (isVoidable) {
     kvps[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(voidableUntilMs(transaction, nowMs));
   }

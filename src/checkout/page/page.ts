@@ -1,5 +1,6 @@
 // The page of a checkout, as HTML: complete without a script, which only makes it more comfortable.
 import type { Merchant } from '../../organisations/users/callers.js';
+import type { DeclineAdvice } from '../../payments/decline-advice.js';
 import { type Html, html, type Part } from '../../values/html.js';
 import type { Mode } from '../../values/mode.js';
 import { decimalsOf } from '../../values/money.js';
@@ -27,7 +28,7 @@ export interface Look {
 }
 
 /** Why the form is shown again. */
-export type Notice = 'wrong' | 'changed' | 'declined' | 'declinedAccount' | 'failed' | 'limited';
+export type Notice = 'wrong' | 'changed' | DeclineAdvice | 'declinedAccount' | 'failed' | 'limited';
 
 export interface FormShown extends Shown {
   readonly checkout: Checkout;

@@ -42,7 +42,16 @@ export const ENGLISH = {
   wrong: 'Please correct what is marked. You have not been charged.',
   changed:
     'What you would pay has changed. Please look at the amount, and enter your details again. You have not been charged.',
-  declined: 'Your bank did not approve this card. You have not been charged. Try again, or use another card.',
+  try_again_later:
+    'Your bank could not be asked just now. You have not been charged. Try again in a few minutes, or use another card.',
+  try_another_card:
+    'Your bank did not approve this card. You have not been charged. Please use another card.',
+  contact_bank:
+    'Your bank did not approve this card. You have not been charged. Ask your bank, or use another card.',
+  fix_details:
+    'Your bank does not recognise these details. You have not been charged. Check the number, the expiry date and the security code, or use another card.',
+  do_not_retry:
+    'Your bank did not approve this card. You have not been charged. Do not try this card again; use another one.',
   declinedAccount: 'This account could not be debited. You have not been charged.',
   failed: 'That did not work, and you have not been charged. Please try again.',
   limited:

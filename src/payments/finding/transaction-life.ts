@@ -8,6 +8,7 @@ import { withShortTimeout } from '../../postgres/short-timeout.js';
 import type { Mode } from '../../values/mode.js';
 import { refuse } from '../../values/refusal.js';
 import { sydneyTimestamp } from '../../values/time.js';
+import { type DeclineAdvice, declineAdvice } from '../decline-advice.js';
 import { completableCents, refundableCents, voidable } from '../target-rules.js';
 import { acquirerReferences, type Transaction, voidableUntilMs } from '../transaction.js';
 import { showTransaction, type TransactionDetails } from './listed-transactions.js';
@@ -55,6 +56,8 @@ export interface TransactionLife {
   /** What is left to refund or to complete; null where that is refused. */
   readonly refundableCents: number | null;
   readonly completableCents: number | null;
+  /** What to do after a card was declined. */
+  readonly declineAdvice: DeclineAdvice | null;
   readonly actions: readonly AllowedAction[];
   readonly timeline: ReturnType<typeof timelineOf>;
   readonly related: { readonly nodes: readonly RelatedTransaction[]; readonly edges: readonly Relation[] };
@@ -105,6 +108,7 @@ export function lifeOfTransaction(
       kvps: Object.entries(subject.kvps).map(([key, value]) => ({ key, value })),
       refundableCents: most('refund'),
       completableCents: most('completion'),
+      declineAdvice: declineAdvice(subject) ?? null,
       actions,
       timeline: timelineOf(transaction, told),
       related: await relatedTo(connection, organisation, audit),

@@ -45,6 +45,36 @@ test('purchase, answered with any response code → the status that goes with it
     expect((await gateway.api.lookUp(body.audit)).body.status).toEqual(body.status);
   }));
 
+const ADVICE = 'GATEWAY.RESPONSE.KVP.DECLINE_ADVICE';
+
+test('a declined card → its look-up says what to tell the payer; nothing else does', async () => {
+  const advised = async (audit: number) => (await gateway.api.lookUp(audit)).body.kvps[ADVICE];
+  await expectEach(
+    [
+      ['41', 'do_not_retry'],
+      ['57', 'do_not_retry'],
+      ['14', 'fix_details'],
+      ['54', 'fix_details'],
+      ['01', 'contact_bank'],
+      ['91', 'try_again_later'],
+      ['05', 'try_another_card'],
+      ['51', 'try_another_card'],
+      // Of which nothing is known.
+      ['99', 'try_another_card'],
+      ['00', undefined],
+      ['96', undefined],
+    ] as const,
+    async ([code, advice]) => {
+      const { body } = await gateway.api.purchase({ pan: cardAnsweredWith(code) });
+      expect(await advised(body.audit)).toBe(advice);
+    },
+  );
+  const held = await gateway.api.preauthorise({ pan: cardAnsweredWith('51') });
+  expect(await advised(held.body.audit)).toBe('try_another_card');
+  const refund = await gateway.api.standaloneRefund({ pan: cardAnsweredWith('51') });
+  expect(await advised(refund.body.audit)).toBeUndefined();
+});
+
 test.each(['preauthorise', 'standaloneRefund'] as const)(
   '%s, each kind of response code → the same status as a purchase',
   async (operation) => {
