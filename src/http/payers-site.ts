@@ -20,7 +20,7 @@ import { quotesFor } from '../checkout/page/quotes.js';
 import { ENGLISH } from '../checkout/page/texts.js';
 import type { Payers } from '../checkout/payers.js';
 import type { Clock } from '../clock/clock.js';
-import { brandOf, logoOf } from '../organisations/brand.js';
+import { type Brand, brandOf, logoOf } from '../organisations/brand.js';
 import { callerFor, type Merchant, permittedMerchant } from '../organisations/users/callers.js';
 import { declineAdvice } from '../payments/decline-advice.js';
 import type { Lookup } from '../payments/finding/lookup.js';
@@ -67,6 +67,11 @@ interface Asked {
   readonly route: string;
 }
 
+interface Shop {
+  readonly merchant: Merchant;
+  readonly brand: Brand;
+}
+
 interface AtCheckout {
   readonly checkout: KnownCheckout;
   /** By the name that payers read. */
@@ -80,6 +85,8 @@ const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const FORM_BYTES = 16 * 1024;
 const PAGE_ROUTE = '/{checkout}';
 const STATUS_ROUTE = '/{checkout}/status';
+const SHOWN_FOR_MS = 1_000;
+const MOST_SHOPS = 1_000;
 const LOGO_ROUTE = '/{checkout}/logo';
 const COLOURS_ROUTE = '/colour';
 
@@ -113,6 +120,7 @@ export class PayersSite implements Site {
   readonly #files: ReadonlyMap<string, Asset>;
   readonly #integrity: string;
   readonly #shown: Shown;
+  readonly #shops = new Map<string, { readonly shop: Promise<Shop>; readonly readMs: number }>();
 
   constructor(private readonly parts: PayersSiteParts) {
     const { style, script, embedding } = parts.assets;
@@ -184,27 +192,31 @@ export class PayersSite implements Site {
     if (route === STATUS_ROUTE)
       return { status: 200, type: JSON_TYPE, text: JSON.stringify({ status: checkout.status }) };
     if (route === LOGO_ROUTE) return this.#logo(checkout);
-    const at = await this.#at(checkout);
-    if (method === 'POST') return this.#post(request, address, at);
-    return this.#show(at, { isFramed: request.headers['sec-fetch-dest'] === 'iframe' });
+    if (method === 'POST')
+      return this.#post(request, address, atCheckout(checkout, await this.#readShop(checkout)));
+    return this.#show(atCheckout(checkout, await this.#shopOf(checkout)), {
+      isFramed: request.headers['sec-fetch-dest'] === 'iframe',
+    });
   }
 
-  async #at(checkout: KnownCheckout): Promise<AtCheckout> {
-    const { organisationId, merchantId, id } = checkout;
+  async #readShop({ organisationId, merchantId, id }: KnownCheckout): Promise<Shop> {
     const { database } = this.parts;
     const acting = { username: `checkout:${id}`, userId: 0 };
     const caller = await callerFor(database, { organisationId, merchantId }, acting);
-    const merchant = permittedMerchant(caller, merchantId);
-    const { displayName, colour, logoDigest } = await brandOf(database, merchantId);
-    return {
-      checkout,
-      merchant: { ...merchant, name: displayName ?? merchant.name },
-      look: {
-        colours: colour === null ? undefined : coloursAddress(colour),
-        // Another logo has another address: browsers keep each.
-        logo: logoDigest === null ? undefined : `/${id}/logo?${logoDigest.slice(0, 12)}`,
-      },
-    };
+    return { merchant: permittedMerchant(caller, merchantId), brand: await brandOf(database, merchantId) };
+  }
+
+  /** As it was a moment ago: what is paid is looked at anew. */
+  #shopOf(checkout: KnownCheckout): Promise<Shop> {
+    const key = `${checkout.organisationId} ${checkout.merchantId}`;
+    const nowMs = performance.now();
+    const known = this.#shops.get(key);
+    if (known !== undefined && nowMs - known.readMs < SHOWN_FOR_MS) return known.shop;
+    if (this.#shops.size >= MOST_SHOPS) this.#shops.clear();
+    const shop = this.#readShop(checkout);
+    this.#shops.set(key, { shop, readMs: nowMs });
+    shop.catch(() => this.#shops.delete(key));
+    return shop;
   }
 
   async #logo({ merchantId }: KnownCheckout): Promise<Answered> {
@@ -393,6 +405,19 @@ function fileAnswer({ type, content, isLasting }: Asset): Answered {
       'cache-control': caching,
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
+    },
+  };
+}
+
+function atCheckout(checkout: KnownCheckout, { merchant, brand }: Shop): AtCheckout {
+  const { displayName, colour, logoDigest } = brand;
+  return {
+    checkout,
+    merchant: { ...merchant, name: displayName ?? merchant.name },
+    look: {
+      colours: colour === null ? undefined : coloursAddress(colour),
+      // Another logo has another address: browsers keep each.
+      logo: logoDigest === null ? undefined : `/${checkout.id}/logo?${logoDigest.slice(0, 12)}`,
     },
   };
 }

@@ -68,6 +68,18 @@ async function look(merchant = 1): Promise<PageSeen & { readonly url: string }> 
   return { ...(await new Payer(url).look()), url };
 }
 
+/** A page shows its merchant as it was a moment ago. */
+async function pageSaying(words: string, merchant = 1): Promise<PageSeen & { readonly url: string }> {
+  let page = await look(merchant);
+  await expect
+    .poll(async () => {
+      page = await look(merchant);
+      return page.text;
+    })
+    .toContain(words);
+  return page;
+}
+
 function logoIn({ text: page, url }: { readonly text: string; readonly url: string }): string {
   const [, src = ''] = /<img class="logo" src="([^"]+)" alt="">/.exec(page) ?? [];
   return new URL(src, url).href;
@@ -78,7 +90,7 @@ describe('what operators set', () => {
     const path = await file('logo.svg', LOGO);
     const line = `merchant set 1 --display-name 'Harbour & Söhne' --colour #FFD400 --logo ${path}`;
     expect(await text(line)).toContain('so that it can be read');
-    const page = await look();
+    const page = await pageSaying('Pay Harbour');
     expect(page.text).toContain('Pay Harbour &amp; Söhne');
     expect(page.text).toContain('<link rel="stylesheet" href="/colour-ffd400.css">');
     const logo = await fetch(logoIn(page));
@@ -96,8 +108,7 @@ describe('what operators set', () => {
       { detail: expect.stringMatching(/^shown as Harbour & Söhne, #ffd400, logo of \d+ bytes, SHA-256 /) },
     ]);
     await text('merchant set 1 --no-display-name --no-colour --remove-logo');
-    const after = await look();
-    expect(after.text).toContain('Pay Ours');
+    const after = await pageSaying('Pay Ours');
     expect(after.text).not.toMatch(/class="logo"|colour-/);
     expect((await fetch(logoIn(page))).status).toBe(404);
   });
@@ -109,7 +120,7 @@ describe('what operators set', () => {
       display_name: 'Second',
       logo_bytes: png().length,
     });
-    const page = await look(2);
+    const page = await pageSaying('class="logo"', 2);
     expect((await fetch(logoIn(page))).headers.get('content-type')).toBe('image/png');
     const viewer = await signedIn(gateway, { role: 'operator' });
     const foreign = await signedIn(gateway, { organisation: 2 });
@@ -147,7 +158,7 @@ describe('what operators set', () => {
   // catches(checkout: a logo runs no script, also when it is opened by itself)
   test('a logo that is opened by itself → runs nothing, and no other page shows it', async () => {
     await ada.post('/merchants/1/logo', new TextEncoder().encode(LOGO));
-    const { headers } = await fetch(logoIn(await look()));
+    const { headers } = await fetch(logoIn(await pageSaying('class="logo"')));
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-type': 'image/svg+xml',
       'x-content-type-options': 'nosniff',
@@ -249,7 +260,7 @@ describe('somebody who writes to the database', () => {
   test('changes, inserts, replaces or removes a brand → payers do not see it, and everybody is told', async () => {
     await text('merchant set 3 --display-name Genuine');
     await ada.post('/merchants/3/logo', new TextEncoder().encode(LOGO));
-    const page = await look(3);
+    const page = await pageSaying('class="logo"', 3);
     const other = svg('<path d="M0 0h1z"/>');
     const problems = async () =>
       JSON.parse((await run('keys verify --json')).stdout).problems.map(
@@ -263,8 +274,7 @@ describe('somebody who writes to the database', () => {
       `colour = '#ff0000'`,
     ]) {
       await gateway.sqlAs('tollgate_operator', `UPDATE merchant_brand SET ${change} WHERE merchant_id = 3`);
-      const now = await look(3);
-      expect(now.text).toContain('Pay Ours');
+      const now = await pageSaying('Pay Ours', 3);
       expect(now.text).not.toMatch(/Forged|class="logo"|colour-/);
       expect((await fetch(logoIn(page))).status).toBe(404);
       expect(await problems()).toEqual([['brand/3', 'changed']]);
@@ -273,11 +283,11 @@ describe('somebody who writes to the database', () => {
         `UPDATE merchant_brand SET display_name = $1, logo = $2, colour = NULL WHERE merchant_id = 3`,
         [restore[0]?.display_name, restore[0]?.logo],
       );
-      expect((await look(3)).text).toContain('Pay Genuine');
+      await pageSaying('Pay Genuine', 3);
     }
     expect(gateway.logged()).toContain('"subject":"brand/3","problem":"changed"');
     await gateway.sqlAs('tollgate_operator', 'DELETE FROM merchant_brand WHERE merchant_id = 3');
-    expect((await look(3)).text).toContain('Pay Ours');
+    await pageSaying('Pay Ours', 3);
     expect(await problems()).toEqual([['brand/3', 'is gone']]);
     await gateway.sql(
       `INSERT INTO merchant_brand (organisation_id, merchant_id, display_name, logo) SELECT organisation_id, id, $1, $2 FROM merchant WHERE id = 3`,
@@ -289,7 +299,7 @@ describe('somebody who writes to the database', () => {
       'tollgate_operator',
       `INSERT INTO merchant_brand (organisation_id, merchant_id, display_name) SELECT organisation_id, id, 'Forged' FROM merchant WHERE id = 3`,
     );
-    expect((await look(3)).text).toContain('Pay Ours');
+    await pageSaying('Pay Ours', 3);
     expect(await problems()).toEqual([['brand/3', 'removed, and is back']]);
     await gateway.sql('DELETE FROM merchant_brand WHERE merchant_id = 3');
     await expect(

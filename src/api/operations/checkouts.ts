@@ -437,10 +437,13 @@ export const CHECKOUT_OPERATIONS = [
       const merchant = merchantNamed(caller, body.merchant.id);
       const { organisationId, userId, username } = caller;
       const merchantId = merchant.id;
-      const earlier = await checkouts.byCorrelationId(organisationId, merchantId, correlationId);
-      if (earlier !== undefined) throw takenBy(earlier);
       const { customer_id: customerId, expires_in, attempts } = body.checkout;
       const misplaced = addressProblems(body, merchant);
+      if (misplaced.length > 0 || customerId !== undefined) {
+        // A request that comes again is told so, whatever else could be said of it. Without anything else, storing it tells.
+        const earlier = await checkouts.byCorrelationId(organisationId, merchantId, correlationId);
+        if (earlier !== undefined) throw takenBy(earlier);
+      }
       if (misplaced.length > 0) throw refusedFor(misplaced);
       if (customerId !== undefined) {
         if (!merchant.vault) throw refused('vault_not_enabled', [...BODY, 'customer_id']);

@@ -72,17 +72,24 @@ ${look?.logo === undefined ? '' : html`<img class="logo" src="${look.logo}" alt=
 `.text;
 }
 
+/** By currency and language: to make one takes longer than the rest of a page. */
+const AMOUNTS = new Map<string, Intl.NumberFormat>();
+
 export function money(amountCents: number, currency: string, { language }: Texts): string {
   const digits = decimalsOf(currency);
-  const format = {
-    style: 'currency',
-    currency,
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  } as const;
+  const key = `${currency} ${language}`;
+  let format = AMOUNTS.get(key);
+  if (format === undefined) {
+    format = new Intl.NumberFormat(`${language}-AU`, {
+      style: 'currency',
+      currency,
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+    });
+    AMOUNTS.set(key, format);
+  }
   // The text of the cents, and not a number that binary fractions would round.
-  const text = `${BigInt(amountCents)}E-${digits}` as unknown as number;
-  return new Intl.NumberFormat(`${language}-AU`, format).format(text);
+  return format.format(`${BigInt(amountCents)}E-${digits}` as unknown as number);
 }
 
 export function formPage(shown: FormShown): string {
@@ -310,14 +317,14 @@ export function withCheckout(address: string, id: string): string {
   return url.href;
 }
 
+const TIMES = new Map<string, Intl.DateTimeFormat>();
+
 function timeText(instantMs: number, { language }: Texts): string {
-  const format = {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    timeZone: 'Australia/Sydney',
-    timeZoneName: undefined,
-  } as const;
-  return new Intl.DateTimeFormat(`${language}-AU`, { ...format, timeZone: 'Australia/Sydney' })
-    .format(instantMs)
-    .concat(' (Sydney)');
+  let format = TIMES.get(language);
+  if (format === undefined) {
+    const style = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'Australia/Sydney' } as const;
+    format = new Intl.DateTimeFormat(`${language}-AU`, style);
+    TIMES.set(language, format);
+  }
+  return `${format.format(instantMs)} (Sydney)`;
 }
