@@ -1,4 +1,5 @@
 // Requests made from the OpenAPI document: proper ones, and the same bent by one rule.
+import { inAgreement, ofDisagreement } from './agreement.js';
 import { ofBody } from './body.js';
 import { ACCEPTED, type Bend, type MakeBend, type RequestCase, type RequestParts } from './case.js';
 import type { ApiDocument, Operation } from './document.js';
@@ -33,6 +34,7 @@ function ofOperation(operation: Operation, proper: Proper, gateway: Credentials)
     ...ofCorrelationId(operation, proper, bend),
     ...ofCredentials(proper, gateway, bend),
     ...ofMerchants(operation, bend),
+    ...ofDisagreement(operation.id, bend),
   ];
 }
 
@@ -47,13 +49,16 @@ function beginning(operation: Operation, proper: Proper, wanted: readonly string
       return where === 'query' && (required || optional);
     })
     .map(({ name, schema }) => [name, encodeURIComponent(proper.value(schema, [], name))] as const);
+  const keysOfBody = place === 'body' ? keys : [];
+  const body =
+    operation.body && inAgreement(operation.id, proper.value(operation.body.schema, keysOfBody), keysOfBody);
   return {
     method: operation.method,
     path: operation.template.replaceAll(/\{(\w+)\}/g, (_whole, name) => `<<${operation.targets[name]}>>`),
     query,
     correlationId: chance.id(),
     headers: { Authorization: ['<<authorization>>'], 'Content-Type': [JSON_TYPE] },
-    body: operation.body && jsonOf(proper.value(operation.body.schema, place === 'body' ? keys : [])),
+    body: body && jsonOf(body),
   };
 }
 

@@ -37,6 +37,7 @@ function fieldsOf(schema: Schema, path: readonly string[] = [], required = true)
   );
   if (typeof additionalProperties === 'object')
     below.push(...fieldsOf(additionalProperties, [...path, 'bent_1.x'], false));
+  if (schema.items !== undefined) below.push(...fieldsOf(schema.items, [...path, '0'], false));
   return [{ path, schema, required }, ...below];
 }
 

@@ -106,6 +106,8 @@ export function ofParameters(
         if (made().length < 9_000) add(what, () => [made()], REFUSED(at));
       });
       for (const text of BAD_PERCENTS) add(`with ${text}`, () => [text], ANYTHING);
+      if (where === 'path' && name === 'id')
+        add('of nobody', () => [`co_${matching(chance, '^[a-z]{28}$')}`], REFUSED(at, 404));
       // A cursor is made by the gateway alone.
       if (where === 'query' && name !== 'after')
         add('as a map', () => [`${encodeURIComponent(proper.value(schema))}&${name}[a]=1`], ACCEPTED);

@@ -68,6 +68,7 @@ for (const line of lines) judge.line(line);
 hear = (line) => judge.line(line);
 const stock = new Stock(gateway, new Proper(new Chance(seed + 2), secrets));
 await stock.fill(control);
+proper.customerId = stock.customerId;
 // The start is over; from now on what stalls is input.
 await gateway.measure();
 

@@ -9,6 +9,8 @@ import { matching } from './patterns.js';
 export class Proper {
   readonly chance: Chance;
   readonly secrets: Secrets;
+  /** One that is there. */
+  customerId = 0;
 
   constructor(chance: Chance, secrets: Secrets) {
     this.chance = chance;
@@ -21,14 +23,17 @@ export class Proper {
     switch (schema.type) {
       case 'object':
         return this.#object(schema, wanted);
+      case 'array':
+        return this.#array(schema, wanted);
       case 'integer':
-        return schema.minimum ?? 0;
+        return name === 'customer_id' ? this.customerId : (schema.minimum ?? 0);
       case 'boolean':
         return chance.pick([true, false]);
       case 'string':
         if (schema.format === 'luhn-checked') return secrets.card();
         if (schema.format === 'card-expiry') return `1${chance.below(3)}${chance.between(30, 49)}`;
         if (name === 'cvv') return secrets.cvv();
+        if (schema.format === 'web-address') return `https://shop.example/${chance.id()}`;
         // What is said by way of example fits the targets.
         if (schema.examples) return chance.pick(schema.examples);
         return matching(chance, schema.pattern ?? '', {
@@ -59,5 +64,14 @@ export class Proper {
       object[matching(chance, schema.propertyNames.pattern)] = this.value(schema.additionalProperties);
     }
     return object;
+  }
+
+  #array(
+    { items = {}, minItems = 0, maxItems = 3 }: Schema,
+    [wantedHere, ...further]: readonly string[],
+  ): Json {
+    const least = wantedHere === undefined ? minItems : Math.max(1, minItems);
+    const length = this.chance.between(least, Math.max(least, maxItems));
+    return Array.from({ length }, () => this.value(items, further));
   }
 }

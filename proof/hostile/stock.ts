@@ -1,14 +1,18 @@
-// What requests act on: transactions, customers and tokens that are there, as placeholders in bytes name them.
+// What requests act on: transactions, customers, tokens and checkouts that are there, as placeholders in bytes name them.
 import { type Json, paymentBody } from '../../testkit/bodies.js';
 import type { Kept } from './connection.js';
 import type { HostileGateway } from './gateway.js';
 import type { Proper } from './proper.js';
 
-const KINDS = ['purchase', 'preauthorisation', 'customer', 'token'] as const;
+const KINDS = ['purchase', 'preauthorisation', 'customer', 'token', 'checkout'] as const;
 /** One on which nothing has settled. */
 const DAY = '2024-04-22';
+const CHECKOUT = {
+  merchant: { id: 1 },
+  checkout: { reference: 'stock', amount_details: { total_amount: '1995', currency: 'AUD' } },
+};
 type StockKind = (typeof KINDS)[number];
-type Ids = Partial<Record<StockKind, number>>;
+type Ids = Partial<Record<StockKind, number | string>>;
 
 export class Stock {
   readonly #gateway: Pick<HostileGateway, 'authorization'>;
@@ -27,6 +31,12 @@ export class Stock {
     this.#taken = this.#proper.chance.id();
     this.#standing = await this.#make(connection, KINDS);
     await this.#post(connection, '/transactions/purchase', this.payment(), this.#taken);
+    await this.#post(connection, '/checkouts', CHECKOUT, this.#taken);
+  }
+
+  /** Of the customer that stays. */
+  get customerId(): number {
+    return Number(this.#standing.customer);
   }
 
   /** The bytes with every placeholder filled in. A request that will be accepted gets things of its own. */
@@ -50,6 +60,8 @@ export class Stock {
     for (const kind of kinds) {
       if (kind === 'purchase' || kind === 'preauthorisation') {
         made[kind] = (await this.#post(connection, `/transactions/${kind}`, this.payment())).audit;
+      } else if (kind === 'checkout') {
+        made.checkout = (await this.#post(connection, '/checkouts', CHECKOUT)).id;
       } else if (kind === 'customer') {
         const customer = { reference: this.#proper.chance.id(), name: 'Ada Lovelace' };
         made.customer = (await this.#post(connection, '/customers', customer)).id;

@@ -77,6 +77,7 @@ export function wrongValues(schema: Schema, proper: Proper): Wrong<Json>[] {
   if (type === 'integer')
     wrong.push(...wrongNumbers(schema).map((text) => [`the number ${shown(text)}`, new Raw(text)] as const));
   if (type === 'string') wrong.push(...wrongTexts(schema, proper));
+  if (type === 'array') wrong.push(...wrongArrays(schema, proper));
   if (schema.maxProperties !== undefined) {
     const entries = (count: number, entry: (index: number) => [string, Json]) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => entry(index)));
@@ -90,6 +91,15 @@ export function wrongValues(schema: Schema, proper: Proper): Wrong<Json>[] {
       ['1,500 card numbers', entries(1_500, (index) => [`${card} ${index}`, card])],
     );
   }
+  return wrong;
+}
+
+function wrongArrays({ items = {}, minItems = 0, maxItems }: Schema, proper: Proper): Wrong<Json>[] {
+  const wrong: Wrong<Json>[] = [];
+  if (minItems > 0) wrong.push(['nothing in it', []]);
+  if (maxItems !== undefined)
+    for (const count of [maxItems + 1, 5_000])
+      wrong.push([`${count} items`, Array.from({ length: count }, () => proper.value(items))]);
   return wrong;
 }
 
@@ -143,8 +153,27 @@ export function wrongTexts(schema: Schema, proper: Proper): Wrong<string>[] {
     wrong.push(...['0000', '0039', '1300', '9999', '12/39'].map((text) => [text, text] as const));
   if (schema.format === 'iso-4217')
     wrong.push(...['ZZZ', 'XXX', 'XAU', 'aud'].map((text) => [text, text] as const));
+  if (schema.format === 'web-address' || schema.format === 'web-origin')
+    wrong.push(...NO_ADDRESSES.filter(([, text]) => !breaks(schema, text)), [
+      'a card number',
+      `https://shop.example:443/${secrets.card()}`,
+    ]);
+  if (schema.format === 'web-origin') wrong.push(['a path behind', `${good}/`]);
   return wrong;
 }
+
+const NO_ADDRESSES: readonly Wrong<string>[] = [
+  'https://',
+  'https:///',
+  'https://:443',
+  'https://shop.example:99999',
+  'https://a..b:x',
+  'https://[::1',
+  'https://ada:secret@shop.example/',
+  'http://shop.example',
+  'http://127.0.0.1.shop.example',
+  'http://localhost.',
+].map((text) => [text, text] as const);
 
 /** Digits in groups of four. */
 export function inFours(digits: string, separator: string): string {
