@@ -52,6 +52,16 @@ const LINES: readonly Line[] = [
 
 const BY_CODE = new Map(LINES.flatMap(({ codes, advice }) => codes.split(' ').map((code) => [code, advice])));
 
+/** The bank wants to know more of who pays, as 3-D Secure tells it. */
+const WANTS_AUTHENTICATION = ['1A', '65'];
+
+export function wantsAuthentication({
+  status,
+  responseCode = '',
+}: Pick<Transaction, 'status' | 'responseCode'>): boolean {
+  return status === 'declined' && WANTS_AUTHENTICATION.includes(responseCode);
+}
+
 /** Undefined where nothing is to be tried again: it was not declined, it is no card, or no payment. */
 export function declineAdvice({
   status,

@@ -1,7 +1,7 @@
 // Transactions as responses, with their links.
 
 import type { Merchant } from '../../organisations/users/callers.js';
-import { declineAdvice } from '../../payments/decline-advice.js';
+import { declineAdvice, wantsAuthentication } from '../../payments/decline-advice.js';
 import { completableCents, refundableCents, voidable } from '../../payments/target-rules.js';
 import {
   directdebitMode,
@@ -180,6 +180,8 @@ function withAllowances(
   }
   const advice = declineAdvice(transaction);
   if (advice !== undefined) kvps[`${KVP_RESPONSE_PREFIX}DECLINE_ADVICE`] = advice;
+  if (advice !== undefined && wantsAuthentication(transaction))
+    kvps[`${KVP_RESPONSE_PREFIX}AUTHENTICATION_REQUIRED`] = 'true';
   if (isVoidable) {
     kvps[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(voidableUntilMs(transaction, nowMs));
   }

@@ -69,6 +69,11 @@ test('a declined card → its look-up says what to tell the payer; nothing else 
       expect(await advised(body.audit)).toBe(advice);
     },
   );
+  const { body } = await gateway.api.purchase({ pan: cardAnsweredWith('65') });
+  expect((await gateway.api.lookUp(body.audit)).body.kvps).toMatchObject({
+    [ADVICE]: 'try_another_card',
+    'GATEWAY.RESPONSE.KVP.AUTHENTICATION_REQUIRED': 'true',
+  });
   const held = await gateway.api.preauthorise({ pan: cardAnsweredWith('51') });
   expect(await advised(held.body.audit)).toBe('try_another_card');
   const refund = await gateway.api.standaloneRefund({ pan: cardAnsweredWith('51') });
