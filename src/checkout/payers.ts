@@ -59,12 +59,12 @@ const EVER = { nowMs: 0 };
 export class Payers {
   constructor(private readonly parts: PayersParts) {}
 
-  /** As it is now: the outcome of an attempt may be known by now. */
-  async find(id: string): Promise<KnownCheckout | undefined> {
-    const checkout = await this.parts.checkouts.find(id);
-    return checkout && this.asItIs(checkout);
+  /** As it is stored. */
+  find(id: string): Promise<KnownCheckout | undefined> {
+    return this.parts.checkouts.find(id);
   }
 
+  /** As it is now: the outcome of an attempt may be known by now. */
   async asItIs(checkout: KnownCheckout): Promise<KnownCheckout> {
     if (checkout.status !== 'processing') return checkout;
     await this.#findOut(checkout, checkout.isLeft);

@@ -8,11 +8,13 @@ import type { Listener } from '../http/listener.js';
 import { listenForPayers } from '../http/payers-listener.js';
 import { PayersSite } from '../http/payers-site.js';
 import type { Certificate } from '../http/tls.js';
+import { readFleet } from '../installation/fleet/fleet-file.js';
 import { isLoopback, Networks } from '../values/network.js';
 import type { ClosingStack } from './closing-stack.js';
 import { Loop } from './loop.js';
 import type { Pipeline, PipelineParts } from './pipeline.js';
 import { listenError, payersAddress } from './settings/ports.js';
+import type { Settings } from './settings/settings.js';
 
 type Parts = PipelineParts & { readonly pipeline: Pipeline };
 
@@ -62,6 +64,13 @@ export function openCheckouts(parts: Parts, stack: ClosingStack): OpenCheckouts 
   return { checkouts, payers };
 }
 
+/** Read when a link of an organisation that has moved is opened: seldom, and the file may have changed. */
+async function pagesOf({ fleet }: Settings, cell: string): Promise<string | undefined> {
+  if (fleet === undefined) return undefined;
+  const { cells } = await readFleet(fleet).catch(() => ({ cells: [] }));
+  return cells.find(({ name }) => name === cell)?.checkout;
+}
+
 interface Listening extends Parts {
   readonly payers: Payers;
   readonly certificate: Certificate | undefined;
@@ -101,6 +110,7 @@ export async function listenToPayers(parts: Listening, stack: ClosingStack): Pro
     requests,
     log,
     isSecure: pair !== undefined || settings.checkoutUrl?.startsWith('https:') === true,
+    pagesOf: (cell) => pagesOf(settings, cell),
     draining: () => draining,
     hasLost: () => registration.registry.lost !== undefined,
   });

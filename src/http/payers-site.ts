@@ -45,6 +45,8 @@ export interface PayersSiteParts {
   readonly log: Pick<Logger, 'error'>;
   /** With TLS, or behind a proxy that has it. */
   readonly isSecure: boolean;
+  /** Where payers find the pages of another cell, without a trailing slash; undefined where that is not known. */
+  readonly pagesOf: (cell: string) => Promise<string | undefined>;
   readonly draining: () => boolean;
   /** What the database has lost is not denied. */
   readonly hasLost: () => boolean;
@@ -70,6 +72,8 @@ interface Asked {
 interface Shop {
   readonly merchant: Merchant;
   readonly brand: Brand;
+  /** The cell in which its organisation lives now, if that is another one. */
+  readonly movedTo: string | undefined;
 }
 
 interface AtCheckout {
@@ -186,24 +190,49 @@ export class PayersSite implements Site {
         text: this.#integrity,
         headers: { 'access-control-allow-origin': '*' },
       };
-    const checkout = await this.parts.payers.find(path.split('/')[1] as string);
+    const { payers } = this.parts;
+    const found = await payers.find(path.split('/')[1] as string);
     // guard(checkout: what may be lost is not said not to be there): this.parts.hasLost() ⇒ false
-    if (checkout === undefined) return this.parts.hasLost() ? this.#away(undefined) : this.#nothing();
+    if (found === undefined) return this.parts.hasLost() ? this.#away(undefined) : this.#nothing();
+    const shop = await (method === 'POST' ? this.#readShop(found) : this.#shopOf(found));
+    if (shop.movedTo !== undefined) return this.#leadOn(found, shop.movedTo, { route, method });
+    const checkout = await payers.asItIs(found);
     if (route === STATUS_ROUTE)
       return { status: 200, type: JSON_TYPE, text: JSON.stringify({ status: checkout.status }) };
     if (route === LOGO_ROUTE) return this.#logo(checkout);
-    if (method === 'POST')
-      return this.#post(request, address, atCheckout(checkout, await this.#readShop(checkout)));
-    return this.#show(atCheckout(checkout, await this.#shopOf(checkout)), {
-      isFramed: request.headers['sec-fetch-dest'] === 'iframe',
-    });
+    const at = atCheckout(checkout, shop);
+    if (method === 'POST') return this.#post(request, address, at);
+    return this.#show(at, { isFramed: request.headers['sec-fetch-dest'] === 'iframe' });
+  }
+
+  /**
+   * To the cell in which the organisation lives now. What a payer has posted is not sent there: the page there asks for it. After a form
+   * browsers follow no redirect to another origin, so that a link has to do.
+   */
+  async #leadOn(
+    checkout: KnownCheckout,
+    cell: string,
+    { route, method }: { readonly route: string; readonly method: string | undefined },
+  ): Promise<Answered> {
+    // A page that waits for an outcome asks for itself again.
+    if (route === STATUS_ROUTE)
+      return { status: 200, type: JSON_TYPE, text: JSON.stringify({ status: 'moved' }), outcome: 'moved' };
+    if (route === LOGO_ROUTE) return { status: 404, type: 'text/plain', text: '', outcome: 'moved' };
+    const headers = framing(checkout);
+    const base = await this.parts.pagesOf(cell);
+    const onwards = base === undefined ? undefined : `${base}/${checkout.id}`;
+    if (onwards !== undefined && method === 'GET')
+      return { status: 303, headers: { ...headers, location: onwards }, outcome: 'moved' };
+    const text = endPage('moved', { ...this.#shown, onwards });
+    return { status: 410, type: HTML, text, headers, outcome: 'moved' };
   }
 
   async #readShop({ organisationId, merchantId, id }: KnownCheckout): Promise<Shop> {
     const { database } = this.parts;
     const acting = { username: `checkout:${id}`, userId: 0 };
     const caller = await callerFor(database, { organisationId, merchantId }, acting);
-    return { merchant: permittedMerchant(caller, merchantId), brand: await brandOf(database, merchantId) };
+    const merchant = permittedMerchant(caller, merchantId);
+    return { merchant, brand: await brandOf(database, merchantId), movedTo: caller.movedTo };
   }
 
   /** As it was a moment ago: what is paid is looked at anew. */

@@ -32,6 +32,8 @@ export interface Home {
   readonly hostName: string | null;
   /** In another cell. */
   readonly hasMoved: boolean;
+  /** The name of that cell. */
+  readonly movedTo?: string | undefined;
   /** Whether something may be created or changed for it here, and looked up. */
   readonly writes: boolean;
   readonly reads: boolean;
@@ -52,6 +54,7 @@ export async function homeAsSealed(database: Queryable, id: OrganisationId, abod
   return {
     hostName,
     hasMoved: residence === 'moved',
+    ...(residence === 'moved' && { movedTo: abode.movedTo ?? '' }),
     writes: residence === 'here',
     // guard(cells: an organisation that moves is looked up in one cell): residence === 'closing' ⇒ residence !== 'moved'
     reads: residence === 'here' || residence === 'closing',

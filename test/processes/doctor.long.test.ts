@@ -6,6 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CheckResult } from '../../src/gateway/doctor/check-result.js';
 import { examine } from '../../src/gateway/doctor/doctor.js';
+import { makeCertificate } from '../../testkit/certificates.js';
 import type { Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -75,6 +76,28 @@ test('a healthy installation → nothing fails, and the only warnings are those 
     'schema',
   ];
   expect(Object.keys(byCheck(report))).toEqual(expect.arrayContaining(looked));
+});
+
+test('payers’ pages → a warning where links would lead to an address that payers do not reach', async () => {
+  const check = 'payers’ pages';
+  const found = (report: Report) => [byCheck(report)[check]?.result, byCheck(report)[check]?.found];
+  const live = [
+    `INSERT INTO merchant (organisation_id, name, mode, acquirer) SELECT min(id), 'Live', 'live', 'bank' FROM organisation`,
+    `DELETE FROM merchant WHERE name = 'Live'`,
+  ] as const;
+  expect(found(await doctor())).toEqual(['ok', 'are at http://127.0.0.1:8082']);
+  const atLoopback = found(await during(...live));
+  expect(atLoopback).toEqual(['warning', expect.stringContaining('lead to http://127.0.0.1:8082')]);
+  const { certificate, key } = makeCertificate();
+  const tls = { TOLLGATE_TLS_CERTIFICATE: certificate, TOLLGATE_TLS_KEY: key };
+  const away = { ...tls, TOLLGATE_CHECKOUT_HOST: '0.0.0.0' };
+  expect(found(await doctor(away))).toEqual([
+    'warning',
+    expect.stringContaining('lead to https://0.0.0.0:8082'),
+  ]);
+  const named = { ...away, TOLLGATE_CHECKOUT_URL: 'https://pay.example' };
+  expect(found(await doctor(named))).toEqual(['ok', 'are at https://pay.example']);
+  expect(found(await doctor({ TOLLGATE_CHECKOUT_PORT: 'off' }))).toEqual(['ok', 'there are none']);
 });
 
 test('for a program → JSON, and exit code 1 if something failed', async () => {

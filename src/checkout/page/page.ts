@@ -274,7 +274,7 @@ export function processingPage(
   );
 }
 
-export type Ending = 'complete' | 'expired' | 'usedUp' | 'cancelled' | 'unknown' | 'away';
+export type Ending = 'complete' | 'expired' | 'usedUp' | 'cancelled' | 'moved' | 'unknown' | 'away';
 
 /** The last page. `checkout` is absent where there is none, or where it cannot be read. */
 export function endPage(
@@ -283,9 +283,11 @@ export function endPage(
     readonly checkout?: Checkout;
     readonly merchant?: Merchant;
     readonly paidCents?: number | undefined;
+    /** Where the page is now, if it has moved and that is known. */
+    readonly onwards?: string | undefined;
   },
 ): string {
-  const { texts, checkout, merchant, paidCents } = shown;
+  const { texts, checkout, merchant, paidCents, onwards } = shown;
   const { operation, currency = '', returnUrl, cancelUrl } = checkout?.terms ?? {};
   const title =
     ending === 'complete'
@@ -306,7 +308,7 @@ export function endPage(
     { ...shown, title, mode: merchant?.mode, status: ending, frameOrigins: checkout?.terms.frameOrigins },
     html`<h1>${title}</h1>
 <p role="status">${said}</p>
-${audit === undefined ? '' : html`<p>${texts.number_(audit)}</p>\n`}${way === undefined || checkout === undefined ? '' : html`<p><a class="back" href="${withCheckout(way, checkout.id)}">${texts.back(name)}</a></p>`}`,
+${ending !== 'moved' ? '' : onwards === undefined ? html`<p>${texts.movedNowhere}</p>\n` : html`<p><a href="${onwards}">${texts.movedOn}</a></p>\n`}${audit === undefined ? '' : html`<p>${texts.number_(audit)}</p>\n`}${way === undefined || checkout === undefined ? '' : html`<p><a class="back" href="${withCheckout(way, checkout.id)}">${texts.back(name)}</a></p>`}`,
   );
 }
 

@@ -73,6 +73,10 @@ export const ENGLISH = {
   cancelled: 'The shop has withdrawn this. You have not been charged.',
   unknownTitle: 'There is no such page',
   unknown: 'Check the address, or ask the shop for a new link.',
+  movedTitle: 'This page has moved',
+  moved: 'It is at another address now. If you had paid, that stays: nobody pays twice here.',
+  movedOn: 'Go on there',
+  movedNowhere: 'Ask the shop for the new link.',
   awayTitle: 'This does not work at the moment',
   away: 'Wait a minute and load this page again. If you had paid, it will show that. Nobody pays twice here.',
   problems: {

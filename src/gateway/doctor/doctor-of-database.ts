@@ -9,8 +9,10 @@ import { readRules } from '../../operators/second-person/rules.js';
 import { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database } from '../../postgres/database.js';
 import { missingMigrations } from '../../postgres/schema.js';
+import { isLoopback } from '../../values/network.js';
 import { openInstallationKey } from '../../vault/keys/installation-keys.js';
 import type { KeyProvider } from '../../vault/keys/key-provider.js';
+import { checkoutUrlOf } from '../settings/console-url.js';
 import { checkKey } from '../settings/key-encryption.js';
 import type { Settings } from '../settings/settings.js';
 import { byAge, type CheckResult, failure, inWords, notChecked, ok, warning } from './check-result.js';
@@ -46,8 +48,23 @@ export async function examineDatabase(database: Database, settings: Settings): P
     ...examineGateways(state, settings),
     ...(await examineLinks(database)),
     ...(await examineWork(database, state)),
+    examinePages(state, settings),
     ...examineKeeping(state, settings),
   ];
+}
+
+/** Without the setting, links lead to where the listener is, which few payers reach. */
+function examinePages({ isLive }: GatewayState, settings: Settings): CheckResult {
+  const check = 'payers’ pages';
+  const url = checkoutUrlOf(settings);
+  if (url === undefined) return ok(check, 'there are none');
+  const isMeant = settings.checkoutUrl !== undefined;
+  if (isMeant || (!isLive && isLoopback(settings.checkout?.host ?? ''))) return ok(check, `are at ${url}`);
+  return warning(
+    check,
+    `TOLLGATE_CHECKOUT_URL is not set: links of checkouts lead to ${url}`,
+    'set it to where browsers find the pages, such as https://pay.example; without checkouts, set TOLLGATE_CHECKOUT_PORT=off',
+  );
 }
 
 /** Checks that need the key-encryption key. */

@@ -21,6 +21,8 @@ export interface GatewayState {
   readonly lostUntil: Date | null;
   readonly processes: number;
   readonly seenAheadSeconds: number | null;
+  /** Whether there is a live merchant. */
+  readonly isLive: boolean;
   readonly inDoubt: number;
   readonly inDoubtSeconds: number | null;
   readonly reversals: number;

@@ -42,6 +42,7 @@ export const STATE_OF_GATEWAY: Statement = {
       lost_from AS "lostFrom", lost_until AS "lostUntil",
       (SELECT count(*)::integer FROM process WHERE seen_at > now() - interval '20 seconds') AS processes,
       (SELECT max(extract(epoch FROM seen_at - now()))::float8 FROM process) AS "seenAheadSeconds",
+      EXISTS (SELECT FROM merchant WHERE mode = 'live') AS "isLive",
       (SELECT count(*)::integer FROM transaction WHERE resolve_at IS NOT NULL) AS "inDoubt",
       (SELECT extract(epoch FROM gateway_now() - min(created_at))::float8 FROM transaction WHERE resolve_at IS NOT NULL)
         AS "inDoubtSeconds",

@@ -10,6 +10,8 @@ export interface Cell {
   readonly address: string;
   /** Its console. */
   readonly console?: string;
+  /** Where payers find the pages of its checkouts: links of organisations that have moved there lead on. */
+  readonly checkout?: string;
   /** Each with its port: `10.0.0.1:8080`, or `https://gateway1:8080` if it speaks TLS. */
   readonly gateways: readonly string[];
   /** A file of settings, a line for each: `NAME=VALUE`. Absent: its database is not reached from here. */
@@ -40,6 +42,11 @@ const FIELDS: Readonly<Record<keyof Cell, FieldOfCell>> = {
   console: {
     is: isHttps,
     rule: 'must be an address such as https://console.one.pay.example, without a path',
+    optional: true,
+  },
+  checkout: {
+    is: isHttps,
+    rule: 'must be an address such as https://checkout.one.pay.example, without a path',
     optional: true,
   },
   gateways: {
@@ -117,7 +124,7 @@ function repeated(cells: readonly unknown[]): FieldProblem[] {
   for (const [index, cell] of cells.entries()) {
     if (!isObject(cell)) continue;
     const { gateways, ...others } = cell;
-    for (const name of ['name', 'address', 'console', 'settings'] as const)
+    for (const name of ['name', 'address', 'console', 'checkout', 'settings'] as const)
       once(name, others[name], `cells[${index}].${name}`);
     if (!Array.isArray(gateways)) continue;
     for (const [place, gateway] of gateways.entries())

@@ -301,6 +301,12 @@ export async function merchantAsSealed(database: Queryable, row: MerchantRow): P
   return { id, name, ...settings, routes, altered };
 }
 
+export interface ActingCaller extends Caller {
+  readonly arrivedAbsence: number;
+  /** The cell in which the organisation lives now, if that is another one. */
+  readonly movedTo: string | undefined;
+}
+
 /** Whoever acts on behalf of a merchant without being one of its users, as the pipeline of payments knows its callers. */
 export async function callerFor(
   database: Queryable,
@@ -309,7 +315,7 @@ export async function callerFor(
     merchantId,
   }: { readonly organisationId: OrganisationId; readonly merchantId: MerchantId },
   { username, userId }: Pick<Caller, 'username' | 'userId'>,
-): Promise<Caller & { readonly arrivedAbsence: number }> {
+): Promise<ActingCaller> {
   const { rows } = await database.query<MerchantRow & Abode>(FIND_MERCHANT, [organisationId, merchantId]);
   const [row] = rows;
   const home = row && (await homeAsSealed(database, organisationId, row));
@@ -325,6 +331,7 @@ export async function callerFor(
     assignedMerchantId: merchantId,
     merchants: new Map(merchant && [[merchant.id, merchant]]),
     arrivedAbsence: home?.arrivedAbsence ?? 0,
+    movedTo: home?.movedTo,
   };
 }
 
