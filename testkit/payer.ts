@@ -1,5 +1,7 @@
 // A payer without a browser: loads the page of a checkout, fills its form in, and follows where that leads.
+import { setLimit } from '../src/organisations/limits.js';
 import { type Json, CARD as NUMBER } from './bodies.js';
+import { operatorsDatabase } from './cast.js';
 import type { Answer, Client } from './client.js';
 import { DECLINED_CARD as DECLINED } from './test-cards.js';
 
@@ -30,6 +32,19 @@ export function checkoutBody(details: Json = {}, merchant = 1): Json {
 
 export function createCheckout(api: Client, details: Json = {}, merchant = 1): Promise<Answer> {
   return api.post('/checkouts', checkoutBody(details, merchant));
+}
+
+/** For many payers with one card at one address: without this they would be held to test cards. */
+export async function letManyPay(
+  gateway: Parameters<typeof operatorsDatabase>[0],
+  merchants: readonly number[] = [1],
+): Promise<void> {
+  const database = operatorsDatabase(gateway);
+  const many = { attempts: 1_000, withinMs: 60_000, mode: 'block' } as const;
+  for (const merchant of merchants)
+    for (const per of ['card', 'address'] as const)
+      await setLimit(database, 'operator:test', merchant, { per, ...many });
+  await database.close();
 }
 
 export type Fields = Readonly<Record<string, string>>;

@@ -63,7 +63,7 @@ export function limitsOfCheckouts(merchant: { readonly plugins: PluginSettings }
 }
 
 /** One for the same thing and time, of the same mode, is replaced. */
-async function setLimit(database: Queryable, actor: string, merchant: number, wish: Limit) {
+export async function setLimit(database: Queryable, actor: string, merchant: number, wish: Limit) {
   const { per, attempts, declines, withinMs, mode } = wish;
   if (declines !== undefined && declines > attempts) refuse('limit_declines_beyond', { attempts, declines });
   if (withinMs < SHORTEST_MS) refuse('limit_too_short');

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mistakesInBothSchemes } from '../../testkit/accessibility.js';
 import { inBrowser, newPerson, openPage, startBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { ACCOUNT, CARD, createCheckout } from '../../testkit/payer.js';
+import { ACCOUNT, CARD, createCheckout, letManyPay } from '../../testkit/payer.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 import { vaultOf } from '../../testkit/vault-client.js';
@@ -28,6 +28,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
       startBrowser(),
     ]);
     await gateway.sqlSealed(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 3`);
+    await letManyPay(gateway, [1, 2, 3]);
   });
   afterAll(async () => {
     await browser?.close();

@@ -7,7 +7,7 @@ import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { inBrowser, newPerson, openPage, startBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import { type Installation, type InstalledGateway, installation } from '../../testkit/cloned-installation.js';
 import { freePort } from '../../testkit/gateway-process.js';
-import { CARD, createCheckout } from '../../testkit/payer.js';
+import { CARD, createCheckout, letManyPay } from '../../testkit/payer.js';
 import { Switch } from '../../testkit/switch.js';
 import { SLOW_CARD } from '../../testkit/test-cards.js';
 
@@ -35,6 +35,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
 
   beforeAll(async () => {
     [shared, browser, balancer] = await Promise.all([installation(), startBrowser(), Switch.open()]);
+    await letManyPay(shared);
     lasting = await startGateway();
   });
   afterAll(async () => {
