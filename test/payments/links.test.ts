@@ -88,14 +88,17 @@ describe('a transaction in any state', () => {
 
   test('generated KVPs → each present exactly with its link', () =>
     expectEach(Object.entries(STATES), async ([_, make]) => {
-      const { _links, kvps } = (await gateway.api.lookUp(await make())).body;
+      const { _links, kvps, status, transaction } = (await gateway.api.lookUp(await make())).body;
+      const isPayment = ['purchase', 'preauthorisation'].includes(transaction.transaction_type);
+      const isDeclined = isPayment && status.transaction_status_code === 'declined';
       const beside = {
         completion: [`${KVP}COMPLETABLE_AMOUNT`, `${KVP}COMPLETABLE_UNTIL`],
         refund: [`${KVP}REFUNDABLE_AMOUNT`],
         void: [`${KVP}VOIDABLE_UNTIL`],
       };
       const expected = Object.entries(beside).flatMap(([link, keys]) => (link in _links ? keys : []));
-      expect(Object.keys(kvps).sort()).toEqual([`${KVP}MODE`, ...expected].sort());
+      const advice = isDeclined ? [`${KVP}DECLINE_ADVICE`] : [];
+      expect(Object.keys(kvps).sort()).toEqual([`${KVP}MODE`, ...advice, ...expected].sort());
     }));
 });
 
