@@ -136,7 +136,6 @@ test('by the payer’s address, by the issuer and by the customer', async () => 
   expect(wrong.errors).toEqual(['field_format body/transaction/payer/address']);
 });
 
-// catches(limits: tried again under the same correlation ID it is the same attempt)
 test('the same correlation ID again → 409 with the audit, although the limit was reached since', async () => {
   const gateway = await limited(['--per card --attempts 1 --within 1d --mode block']);
   const { body } = await gateway.api.purchase({ correlationId: 'order-1' });
@@ -147,6 +146,25 @@ test('the same correlation ID again → 409 with the audit, although the limit w
     `/v1/transactions/${body.audit}`,
   ]);
   expect(await charges(gateway)).toBe(1);
+});
+
+// catches(limits: tried again under the same correlation ID it is the same attempt)
+test('counted again under one correlation ID, as where the first request was not processed → one attempt', async () => {
+  const gateway = await testGateway();
+  const once = {
+    place: 0,
+    per: 'card',
+    tag: '00',
+    shown: 'x',
+    attempts: 1,
+    within_ms: 60_000,
+    mode: 'block',
+  };
+  const counted = (called: string) =>
+    gateway.sql('SELECT per, mode FROM count_attempt(1, 1, $1, $2)', [called, JSON.stringify([once])]);
+  expect(await counted('order-1')).toEqual([]);
+  expect(await counted('order-1')).toEqual([]);
+  expect(await counted('order-2')).toEqual([{ per: 'card', mode: 'block' }]);
 });
 
 // catches(limits: one at a time counts the same card)
