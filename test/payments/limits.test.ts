@@ -121,7 +121,7 @@ test('by the payer’s address, by the issuer and by the customer', async () => 
   const { api } = gateway;
   // All addresses of a /64 are one payer's.
   expect((await purchaseFrom(api, '2001:db8::1', card(1))).status).toBe(201);
-  expect((await purchaseFrom(api, '2001:db8::ffff', card(2))).status).toBe(201);
+  expect((await purchaseFrom(api, '2001:DB8::FFFF', card(2))).status).toBe(201);
   const refused = await purchaseFrom(api, '2001:db8:0:0:7::1', card(3));
   expect(refused.errors).toEqual(['limit_reached body/transaction/payer/address']);
   expect((await purchaseFrom(api, '198.51.100.7', card(4))).status).toBe(201);

@@ -122,7 +122,7 @@ function countedOf(per: Limited, { card, address, customerId, checkout }: Attemp
     case 'bin':
       return card && text(String(card.bin).padStart(BIN_DIGITS, '0'));
     case 'address':
-      return address === undefined ? undefined : text(networkOf(address));
+      return address === undefined ? undefined : text(networkOf(address.toLowerCase()));
     case 'customer':
       return customerId === undefined ? undefined : text(String(customerId));
     case 'checkout':
