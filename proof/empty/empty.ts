@@ -8,6 +8,8 @@ import { Chance, newSeed } from '../../testkit/chance.js';
 import { type AttackedGateway, Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
+import { type BeforeGateways, proxyBefore } from '../arena/proxy.js';
 import { verdict } from '../arena/verdict.js';
 import { brokenPromises, foundOutLate } from './judge.js';
 import { Round } from './round.js';
@@ -32,6 +34,7 @@ interface DisturbancesOptions {
   readonly url: string;
   readonly random: Chance;
   readonly longStops: number;
+  readonly proxy: BeforeGateways | undefined;
 }
 
 /** What stands in the way meanwhile: processes that stand still, and locks that hold claims, fences or both back. */
@@ -63,7 +66,7 @@ class Disturbances {
   }
 
   async run(): Promise<void> {
-    await Promise.all([this.#locking(), this.#stopping()]);
+    await Promise.all([this.#locking(), this.#stopping(), this.#stoppingProxy()]);
   }
 
   async #locking(): Promise<void> {
@@ -96,6 +99,17 @@ class Disturbances {
     }
   }
 
+  async #stoppingProxy(): Promise<void> {
+    const { proxy, random } = this.options;
+    while (!this.#over && proxy !== undefined) {
+      await sleep(random.between(100, 900));
+      proxy.kill('SIGSTOP');
+      await sleep(random.between(10, random.pick([150, 1_500])));
+      proxy.kill('SIGCONT');
+      this.#count('stops of the proxy');
+    }
+  }
+
   #count(what: string): void {
     this.done[what] = (this.done[what] ?? 0) + 1;
   }
@@ -110,6 +124,8 @@ const values = programOptions({
   lanes: 12,
   // How often a process stands still for so long that the other gives it up.
   'long-stops': 1,
+  // HAProxy between clients and gateways.
+  proxy: false,
 });
 const { seed, rounds } = values;
 const random = new Chance(seed);
@@ -122,12 +138,15 @@ const installation = await Installation.open({
 });
 const gateways = [await installation.firstGateway(), await installation.startedGateway()];
 
+const proxy = values.proxy ? await proxyBefore(gateways, temporaryFolder('proxy')) : undefined;
+const called = proxy === undefined ? gateways : [proxy];
 const startedMs = performance.now();
 const disturbances = new Disturbances({
   gateways,
   url: installation.database.url,
   random: random.fork(),
   longStops: values['long-stops'],
+  proxy,
 });
 const disturbing = disturbances.run();
 const done: Round[] = [];
@@ -135,7 +154,12 @@ let begun = 0;
 const lane = async (chance: Chance) => {
   while (begun < rounds || !disturbances.finished) {
     begun += 1;
-    const round = new Round({ installation, gateways, random: chance, name: `empty-${seed}-${begun}` });
+    const round = new Round({
+      installation,
+      gateways: called,
+      random: chance,
+      name: `empty-${seed}-${begun}`,
+    });
     await round.run();
     done.push(round);
     if (done.length % 100 === 0) say(`… ${done.length} rounds`);
@@ -144,6 +168,7 @@ const lane = async (chance: Chance) => {
 await Promise.all(Array.from({ length: values.lanes }, () => lane(random.fork())));
 disturbances.end();
 await disturbing;
+proxy?.kill('SIGKILL');
 
 const rows = await installation.decidedTransactions(DECISION_LIMIT_MS);
 const seconds = (performance.now() - startedMs) / 1000;

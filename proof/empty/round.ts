@@ -34,7 +34,8 @@ export interface Search {
 
 export interface RoundOptions {
   readonly installation: Installation;
-  readonly gateways: readonly AttackedGateway[];
+  /** Or what stands before them. */
+  readonly gateways: readonly Pick<AttackedGateway, 'baseUrl'>[];
   readonly random: Chance;
   readonly name: string;
 }

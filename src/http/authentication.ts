@@ -224,6 +224,13 @@ export class ClientAddresses {
   }
 }
 
+/** Whether a proxy says that it has passed this on. Whoever says so of themselves is only believed to be slower. */
+export function isForwarded({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return (
+    headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined || headers.via !== undefined
+  );
+}
+
 /** Some proxies add the port. */
 function addressIn(text: string): string | undefined {
   const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::\d+)?|([^:]*):\d+)$/.exec(text.trim()) ?? [];

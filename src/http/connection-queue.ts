@@ -50,7 +50,7 @@ export interface Handlers {
   readonly handle: RequestListener;
   /** Called once for each refusal, in its turn. */
   readonly refuse: (unreadable: Unreadable, socket: Socket) => Refusal;
-  /** Called for each request, for `receivedAfter`. */
+  /** Called for each request, for `receivedAfter` and `freeSince`. */
   readonly now: () => Moment;
   /** A handshake has failed, and its connection is closed. */
   readonly handshakeFailed?: (error: ConnectionError, socket: Socket) => void;
@@ -65,6 +65,14 @@ const moments = new WeakMap<IncomingMessage, Moment>();
  */
 export function receivedAfter(request: IncomingMessage): Moment | undefined {
   return moments.get(request);
+}
+
+/** When connections were accepted, or had last answered whatever was sent on them. */
+const free = new WeakMap<Socket, Moment>();
+
+/** Nothing that arrives on the connection of this request was sent earlier, unless somebody between us and the client has kept it. */
+export function freeSince({ socket }: IncomingMessage): Moment | undefined {
+  return free.get(socket);
 }
 
 /**
@@ -96,6 +104,9 @@ export function makeServer(
       : createTlsServer({ ...all, ...serverOptions(certificate) }, listener);
   if (certificate !== undefined) beginInTurns(server);
   server
+    .on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      free.set(socket, handlers.now());
+    })
     // Node's own answer to an unknown expectation says nothing; the expectation may be ignored.
     .on('checkExpectation', listener)
     .on('checkContinue', (request, response) => {
@@ -237,6 +248,7 @@ class ConnectionQueue {
     this.#current = undefined;
     if (this.#ending !== undefined) this.#finish();
     else if (this.#stopped !== undefined) void setImmediate(() => this.#catchUp(this.#received));
+    else free.set(this.socket, this.handlers.now());
   }
 
   /** If a connection that is read brings nothing for a whole turn of the event loop, nothing sent earlier is left. */

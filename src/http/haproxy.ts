@@ -48,6 +48,8 @@ defaults
   timeout server 60s
   # A request is sent to another gateway of its cell only if the connection failed: then nothing was sent.
   option redispatch
+  # What a client no longer waits for is not sent: it asks what became of it, and is told that there is nothing.
+  option abortonclose
   retries 2
   retry-on conn-failure
   http-error status 502 ${refusal('unavailable', 'No gateway answered.')}

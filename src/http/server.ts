@@ -18,9 +18,15 @@ import type { InFlightRequest, SearchFence } from '../payments/finding/search-fe
 import type { Capacity } from '../payments/pipeline/capacity.js';
 import { admission, Shedding, Turns, whenReceived } from './admission.js';
 import { type AnswerServices, JSON_TYPE, receive, refuse, send } from './answers.js';
-import { type AuthenticationServices, knownCaller, provenCaller, refusedLogIn } from './authentication.js';
+import {
+  type AuthenticationServices,
+  isForwarded,
+  knownCaller,
+  provenCaller,
+  refusedLogIn,
+} from './authentication.js';
 import { readBody } from './body.js';
-import { makeServer, receivedAfter } from './connection-queue.js';
+import { freeSince, makeServer, receivedAfter } from './connection-queue.js';
 import { type ConnectionFigures, Connections } from './connections.js';
 import type { Exchange, Route } from './exchange.js';
 import { type PageServices, pagesOf } from './pages.js';
@@ -302,8 +308,12 @@ function arrive(
   { context, request, response }: Exchange,
 ): InFlightRequest | undefined {
   if (context.correlationId === undefined) return undefined;
-  const received = receivedAfter(request) ?? whenReceived(request);
-  const inFlight = searchFence.arrive(context.correlationId, received, context.trace);
+  const inFlight = searchFence.arrive(context.correlationId, {
+    received: receivedAfter(request) ?? whenReceived(request),
+    // A proxy may have held it up while its connection to us was free.
+    sentAfter: searchFence.sentAfter(isForwarded(request) ? undefined : freeSince(request)),
+    trace: context.trace,
+  });
   response.once('close', () => {
     if (!inFlight.begun) searchFence.leave(inFlight);
   });

@@ -1,4 +1,5 @@
 // The short form of `npm run proof empty`, and whether its judge can tell right from wrong.
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { brokenPromises } from '../../proof/empty/judge.js';
 import type { Request, Search } from '../../proof/empty/round.js';
@@ -13,6 +14,17 @@ test('searches around requests that arrive in pieces, at stalled processes → n
   expect(output).toMatch(/ [1-9]\d* not processed, .* [1-9]\d* of them for what had been sent; /);
   expect(code).toBe(0);
 }, 600_000);
+
+test.skipIf(spawnSync('haproxy', ['-v']).status !== 0)(
+  'the same through a proxy that stands still now and then → what it held up is not processed',
+  async () => {
+    const args = ['--rounds', '60', '--long-stops', '0', '--proxy', '--seed', '5'];
+    const { code, output } = await runProof('empty', args);
+    expect(output).toMatch(/^empty: seed 5, 60 rounds .*"stops of the proxy":.*; 0 promises broken$/m);
+    expect(code).toBe(0);
+  },
+  600_000,
+);
 
 const request: Request = {
   id: 'one',

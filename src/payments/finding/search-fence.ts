@@ -39,6 +39,12 @@ export interface InFlightRequest {
   trace?: Trace | undefined;
 }
 
+export interface Arrival {
+  readonly received?: Moment | undefined;
+  readonly sentAfter?: Moment | undefined;
+  readonly trace?: Trace | undefined;
+}
+
 export interface CorrelationKey {
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
@@ -71,6 +77,8 @@ export interface Looks<Found> {
 }
 
 const FORGET_EVERY_MS = 60_000;
+/** What was sent may arrive so much later: a network has lost it and sends it again, or a proxy has held it up. */
+const LATE_MS = 10_000;
 /** A request that takes longer to arrive is turned away. */
 const ARRIVING_MS = 1_000;
 /** One that has arrived is claimed or refused within milliseconds, as a rule; a slow database is waited for. */
@@ -93,6 +101,8 @@ export interface SearchFenceParts {
 
 export class SearchFence {
   #now: Moment;
+  /** What was now once, and when it began to be: the first of them lies back for as long as a request may be late. */
+  readonly #past: { readonly moment: Moment; readonly sinceMs: number }[];
   #answered = 0;
   #connections = 0;
   #forgetAtMs = performance.now() + FORGET_EVERY_MS;
@@ -105,6 +115,7 @@ export class SearchFence {
 
   constructor(private readonly parts: SearchFenceParts) {
     this.#now = { epoch: parts.forgotten, toldAbsent: 0, heard: parts.newest };
+    this.#past = [{ moment: this.#now, sinceMs: performance.now() }];
     this.#raising = new Batcher((keys) => this.#raise(keys), { ...BATCHES, database: parts.database });
   }
 
@@ -118,14 +129,31 @@ export class SearchFence {
     this.#connections += 1;
   }
 
-  /** A request that creates a transaction is received just now, or was received earlier and held back. */
-  arrive(correlationId: string, received = this.#now, trace?: Trace): InFlightRequest {
+  /**
+   * The earliest moment at which what arrives now was sent: not before `known`, the last at which its connection certainly carried nothing,
+   * and not longer ago than anything is late.
+   */
+  sentAfter(known?: Moment): Moment {
+    const latestMs = performance.now() - LATE_MS;
+    while (this.#past[1] !== undefined && this.#past[1].sinceMs <= latestMs) this.#past.shift();
+    const { moment } = this.#past[0] as { moment: Moment };
+    return known === undefined || known.toldAbsent < moment.toldAbsent || known.epoch < moment.epoch
+      ? moment
+      : known;
+  }
+
+  /** A request that creates a transaction is received just now, or was received earlier and held back. It may have been sent before that. */
+  arrive(
+    correlationId: string,
+    { received = this.#now, sentAfter = received, trace }: Arrival = {},
+  ): InFlightRequest {
     const request = {
       correlationId,
-      epoch: received.epoch,
+      epoch: Math.min(received.epoch, sentAfter.epoch),
       heard: received.heard,
-      // guard(search: what was held back while a search here found nothing is not processed): !== ⇒ >
-      unseen: received.toldAbsent !== this.#now.toldAbsent,
+      // guard(search: what was held back while a search here found nothing is not processed): received.toldAbsent !== this.#now.toldAbsent ⇒ false
+      // guard(search: what may have been sent before a search here found nothing is not processed): || sentAfter.toldAbsent !== this.#now.toldAbsent ⇒
+      unseen: received.toldAbsent !== this.#now.toldAbsent || sentAfter.toldAbsent !== this.#now.toldAbsent,
       begun: false,
       turnedAway: false,
       trace,
@@ -171,6 +199,8 @@ export class SearchFence {
         epoch: Math.max(epoch, answeredByAll, forgotten),
         heard: Math.max(heard, newest),
       };
+      // Each heartbeat, and not each search: what lies back may as well lie back a little further.
+      this.#past.push({ moment: this.#now, sinceMs: performance.now() });
     });
   }
 

@@ -181,6 +181,34 @@ test('a request sent after the answer on the connection of the search → proces
   }
 });
 
+// catches(search: what may have been sent before a search here found nothing is not processed)
+test('a request on a connection that was there before the search for it → not processed, because it may have been late', async () => {
+  const connection = await connect(one);
+  connection.socket.write(requestText(one, 'GET /v1/transactions/1', { Connection: 'keep-alive' }));
+  await once(connection.socket, 'data');
+  expect((await one.api.search('late')).body).toEqual(NOTHING);
+  connection.socket.write(purchaseText(one, 'late'));
+  expect(statusesOf(await connection.closed).at(-1)).toBe(503);
+  expect(await rowsOf('late')).toEqual([]);
+});
+
+test.each(['X-Forwarded-For: 203.0.113.1', 'Forwarded: for=203.0.113.1', 'Via: 1.1 proxy'])(
+  '%s, sent after the search for it → not processed for ten seconds, because the proxy may have held it up',
+  async (header) => {
+    const [name = '', value = ''] = header.split(': ');
+    const id = `held-up-by-${name}`;
+    expect((await one.api.search(id)).body).toEqual(NOTHING);
+    const send = async () => {
+      const { socket, closed } = await connect(one);
+      socket.write(purchaseText(one, id, { [name]: value }));
+      return statusesOf(await closed);
+    };
+    expect(await send()).toEqual([503]);
+    expect(await rowsOf(id)).toEqual([]);
+    await expect.poll(send, { timeout: 60_000, interval: 500 }).toEqual([201]);
+  },
+);
+
 // catches(search: what was held back while a search here found nothing is not processed)
 test('a pipelined request behind the search for it → not processed', async () => {
   const { socket, closed } = await connect(one);
