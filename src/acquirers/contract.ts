@@ -2,6 +2,7 @@
 // treated. Every link, simulated or real, keeps it.
 import type { BankAccount } from '../values/bank-account.js';
 import type { CardDetails } from '../values/card.js';
+import type { Credential } from '../values/credential.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
@@ -26,6 +27,7 @@ export type PaymentMethod =
 export interface Payment extends AnyOrder {
   readonly operation: 'purchase' | 'preauthorisation';
   readonly method: PaymentMethod;
+  readonly credential?: Credential | undefined;
 }
 
 /** A refund without a target. */
@@ -97,6 +99,10 @@ export interface AcquirerResponse {
   readonly responseMessage: string;
   readonly authorisationCode?: string;
   readonly preauthorisationCode?: string;
+  /** Under which the network knows the payment. */
+  readonly networkTransactionId?: string;
+  /** What the network says to do after a decline: Mastercard's Merchant Advice Code. */
+  readonly adviceCode?: string;
   /** If the acquirer does not give it, the gateway's calendar decides. */
   readonly settlementDate?: string;
 }

@@ -1,4 +1,5 @@
 // Card numbers, expiries and CVVs: their rules, finding card numbers in texts, and never printing them.
+import type { ThreeDSecure } from './three-d-secure.js';
 import { Unprintable } from './unprintable.js';
 
 const DIGIT_ZERO = 48;
@@ -247,6 +248,7 @@ export interface CardDetails {
   readonly number: CardNumber;
   readonly expiry: Expiry;
   readonly cvv?: Cvv;
+  readonly threeDSecure?: ThreeDSecure;
 }
 
 export function parseExpiry(text: string): Expiry | undefined {

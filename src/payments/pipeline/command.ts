@@ -5,6 +5,7 @@ import type { Limited } from '../../organisations/limits.js';
 import type { Caller, Merchant } from '../../organisations/users/callers.js';
 import type { BankAccount } from '../../values/bank-account.js';
 import type { CardDetails } from '../../values/card.js';
+import type { Credential } from '../../values/credential.js';
 import type { Audit, CustomerId, TokenId } from '../../values/ids.js';
 import type { Cents } from '../../values/money.js';
 import type { InFlightRequest } from '../finding/search-fence.js';
@@ -43,6 +44,7 @@ export type PaymentMethod = Method & {
 export interface DirectCommand extends Common, Amount {
   readonly operation: 'purchase' | 'preauthorisation' | 'standalone_refund';
   readonly method: NamedMethod;
+  readonly credential?: Credential;
   /** As the shop says it. */
   readonly payerAddress?: string;
   /** The limits that it has reached, of those that only watch, where whoever asks has counted it already. */
