@@ -84,6 +84,9 @@ CREATE TABLE token (
   version integer NOT NULL DEFAULT 0,
   -- Counts the accounts that a token has had: each is sealed under a number of its own.
   seal_version integer NOT NULL DEFAULT 0,
+  -- Under which the card's network knows the first payment with it, attested for this token.
+  network_transaction_id text,
+  network_transaction_mark bytea,
   PRIMARY KEY (organisation_id, id),
   -- guard(schema: a virtual PAN is handed out once): UNIQUE (organisation_id, virtual_pan) ⇒ UNIQUE (organisation_id, virtual_pan, id)
   CONSTRAINT virtual_pan_once UNIQUE (organisation_id, virtual_pan),

@@ -125,6 +125,11 @@ CREATE TABLE transaction (
   archived_at timestamptz,
   -- What was decided, authenticated under the installation's key: the outcome, and what money depends on. Empty in doubt.
   outcome_seal bytea,
+  -- How the cardholder takes part: {"credential": who pays with a card that is kept, and under which agreement, "threeDSecure": what look-ups
+  -- show of a check}. Empty where nothing was said.
+  cardholder json,
+  -- Under which the card's network knows the payment.
+  network_transaction_id text,
   -- guard(schema: an audit is given once): PRIMARY KEY (organisation_id, audit), ⇒
   PRIMARY KEY (organisation_id, audit),
   -- The correlation ID leads, so that the index serves only who asks for one. With the organisation in front it looks as good as the

@@ -97,3 +97,41 @@ BEGIN
     times = CASE WHEN r.goes_on_until <= at_now THEN 1 ELSE r.times + 1 END
   RETURNING r.per, r.mode, r.shown, r.id, r.version, r.times = 1;
 END $$;
+
+-- Payments whose card was declined: what may not be tried again is refused by them for 30 days.
+CREATE TABLE declined_card (
+  organisation_id integer NOT NULL,
+  audit integer NOT NULL,
+  merchant_id integer NOT NULL,
+  -- An HMAC of the card number, of this merchant.
+  tag bytea NOT NULL,
+  response_code text NOT NULL,
+  -- Mastercard's, where the acquirer told it.
+  advice_code text,
+  -- By the gateway's clock.
+  declined_at timestamptz NOT NULL,
+  PRIMARY KEY (organisation_id, audit),
+  FOREIGN KEY (organisation_id, merchant_id) REFERENCES merchant (organisation_id, id)
+);
+CREATE INDEX declined_card_by_tag ON declined_card (merchant_id, tag, declined_at);
+CREATE INDEX declined_card_to_forget ON declined_card (declined_at);
+
+-- A payment by the merchant was refused because its card must not be tried again: shown beside what has reached limits.
+CREATE FUNCTION note_retry_forbidden(organisation integer, merchant integer, card bytea, card_mask text)
+RETURNS TABLE (id integer, version integer, begins boolean)
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+  at_now CONSTANT timestamptz := gateway_now();
+BEGIN
+  RETURN QUERY
+  INSERT INTO limit_reached AS r (organisation_id, merchant_id, per, tag, mode, shown, first_at, last_at, goes_on_until)
+  VALUES (organisation, merchant, 'retry', card, 'block', card_mask, at_now, at_now, at_now + interval '30 days')
+  ON CONFLICT ON CONSTRAINT limit_reached_once DO UPDATE SET
+    first_at = CASE WHEN r.goes_on_until <= at_now THEN at_now ELSE r.first_at END,
+    last_at = at_now,
+    goes_on_until = greatest(excluded.goes_on_until, r.goes_on_until),
+    version = r.version + (r.goes_on_until <= at_now)::integer,
+    times = CASE WHEN r.goes_on_until <= at_now THEN 1 ELSE r.times + 1 END
+  RETURNING r.id, r.version, r.times = 1;
+END $$;

@@ -36,7 +36,7 @@ BEGIN
   REVOKE UPDATE, DELETE ON transaction FROM tollgate_application, tollgate_operator;
   GRANT UPDATE (refunded_cents, completed_cents, completed_by, voided_by, gateway_status_code, reversing, resolve_attempts,
     resolve_at, voidable_until, settlement_date, status, acquirer, response_code, response_message, authorisation_code,
-    preauthorisation_code, payment_details_key_version, payment_details_sealed, decided_at, prepared, version, outcome_seal)
+    preauthorisation_code, network_transaction_id, payment_details_key_version, payment_details_sealed, decided_at, prepared, version, outcome_seal)
     ON transaction TO tollgate_application;
   GRANT UPDATE (refunded_cents, resolve_at, voidable_until, settlement_date, status, kvps, response_code, response_message,
     authorisation_code, preauthorisation_code, payment_details_key_version, payment_details_sealed, decided_at, prepared, version,

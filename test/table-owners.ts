@@ -31,6 +31,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   checkout: 'checkout',
   checkout_attempt: 'checkout',
   one_time_card: 'vault',
+  declined_card: 'payments',
   limit_attempt: 'payments',
   limit_reached: 'payments',
   settlement_entry: 'payments',

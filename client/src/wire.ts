@@ -14,6 +14,8 @@ export interface AcquirerStatus {
   readonly settlement_date?: string;
   readonly authorisation_code?: string;
   readonly preauthorisation_code?: string;
+  /** Under which the card’s network knows it, where the acquirer has told that. */
+  readonly network_transaction_id?: string;
 }
 
 export interface AmountDetails {
@@ -131,6 +133,18 @@ export interface CreatedTransaction {
   readonly _links: TransactionLinks;
 }
 
+/** Of a card that is kept: who pays, and under which agreement. */
+export interface Credential {
+  /** Who starts this payment: the customer, who is there, or the merchant by itself. `customer` if absent. */
+  readonly initiator?: 'customer' | 'merchant';
+  /** The agreement with the cardholder, or what the merchant may do without one. */
+  readonly reason: 'recurring' | 'instalment' | 'unscheduled' | 'resubmission' | 'delayed_charge' | 'no_show' | 'incremental';
+  /** Whether this payment begins the agreement or follows from it. */
+  readonly sequence: 'initial' | 'subsequent';
+  /** Under which the network knows the payment that began the agreement. Not needed for a virtual PAN that was paid with here: the gateway keeps it. */
+  readonly network_transaction_id?: string;
+}
+
 export interface Creditcard {
   /** The card number, or a virtual PAN. */
   readonly pan: string;
@@ -138,6 +152,7 @@ export interface Creditcard {
   readonly expiry_date?: string;
   /** Never stored. */
   readonly cvv?: string;
+  readonly three_d_secure?: ThreeDSecure;
 }
 
 export interface CreditcardPaymentMethod {
@@ -250,6 +265,7 @@ export interface EventTransaction {
   /** The transaction that this one acts on. */
   readonly target_audit?: number;
   readonly amount_details: TransactionAmount;
+  readonly credential?: ShownCredential;
   /** Of a direct debit: which way the money goes. */
   readonly directdebit_mode?: OpenEnum<'debit' | 'credit'>;
 }
@@ -323,6 +339,7 @@ export interface MaskedCreditcard {
   readonly pan: string;
   /** The scheme of the card. Empty where it is not known. */
   readonly type: OpenEnum<'visa' | 'mastercard' | 'amex' | 'diners' | 'discover' | 'jcb' | 'unionpay' | 'eftpos' | ''>;
+  readonly three_d_secure?: ShownThreeDSecure;
 }
 
 export interface MaskedCreditcardPaymentMethod {
@@ -418,6 +435,7 @@ export interface PaymentRequestTransaction {
   /** The merchant's reference for the transaction. */
   readonly reference: string;
   readonly amount_details: AmountDetails;
+  readonly credential?: Credential;
   readonly payer?: Payer;
   readonly payment_method: PaymentMethod;
 }
@@ -432,6 +450,7 @@ export interface PreauthorisationRequestTransaction {
   /** The merchant's reference for the transaction. */
   readonly reference: string;
   readonly amount_details: AmountDetails;
+  readonly credential?: Credential;
   readonly payer?: Payer;
   readonly payment_method: CreditcardPaymentMethod;
 }
@@ -447,7 +466,7 @@ export interface Problem {
 /** Against card testing, that was reached. */
 export interface ReachedLimit {
   /** What is counted. */
-  readonly per: OpenEnum<'card' | 'address' | 'bin' | 'customer' | 'checkout'>;
+  readonly per: OpenEnum<'card' | 'address' | 'bin' | 'customer' | 'checkout' | 'retry'>;
   /** Whether it goes on to be paid, or is refused. */
   readonly mode: OpenEnum<'watch' | 'block'>;
   /** A masked card number, an address, and so on. */
@@ -509,6 +528,38 @@ export interface SettlementNet {
   readonly total_amount: string;
 }
 
+export interface ShownCredential {
+  /** Who started this payment. */
+  readonly initiator: OpenEnum<'customer' | 'merchant'>;
+  /** The agreement with the cardholder. */
+  readonly reason: OpenEnum<'recurring' | 'instalment' | 'unscheduled' | 'resubmission' | 'delayed_charge' | 'no_show' | 'incremental'>;
+  /** Whether this payment began the agreement. */
+  readonly sequence: OpenEnum<'initial' | 'subsequent'>;
+  readonly network_transaction_id?: string;
+}
+
+export interface ShownThreeDSecure {
+  readonly version?: string;
+  readonly eci?: string;
+  readonly status?: string;
+}
+
+/** The result of a 3-D Secure check that was made elsewhere. */
+export interface ThreeDSecure {
+  /** Of the protocol. */
+  readonly version: string;
+  /** Electronic commerce indicator. */
+  readonly eci: string;
+  /** Base64 of 20 bytes (CAVV, AAV). Stored sealed with the card, and not shown. */
+  readonly authentication_value?: string;
+  /** Of the directory server: a UUID. */
+  readonly ds_transaction_id?: string;
+  /** The transaction status (transStatus). With `N`, `R` and `C` nothing is paid. */
+  readonly status: 'Y' | 'A' | 'U' | 'N' | 'R' | 'C' | 'I';
+  /** The scheme that it was made with, of a card that has two. */
+  readonly network?: string;
+}
+
 export interface Token {
   /** The token ID. */
   readonly id: number;
@@ -552,6 +603,7 @@ export interface TransactionDetails {
   readonly target_audit?: number;
   readonly amount_details: TransactionAmount;
   readonly payment_method?: MaskedPaymentMethod;
+  readonly credential?: ShownCredential;
   /** Of a direct debit: which way the money goes. */
   readonly directdebit_mode?: OpenEnum<'debit' | 'credit'>;
 }

@@ -28,6 +28,8 @@ export interface Payment extends AnyOrder {
   readonly operation: 'purchase' | 'preauthorisation';
   readonly method: PaymentMethod;
   readonly credential?: Credential | undefined;
+  /** Of the payment that began the agreement, as the request or the token has it. */
+  readonly networkTransactionId?: string | undefined;
 }
 
 /** A refund without a target. */
@@ -174,6 +176,8 @@ export interface AcquirerLink {
    * before anything is stored.
    */
   readonly needsCard?: boolean;
+  /** Declines of one card in 30 days after which its merchant must not try it again by itself; 20 where a link says nothing. */
+  readonly mostDeclines?: number | undefined;
   /**
    * What must be stored before the link is asked, so that any process can inquire, repeat or reverse the order. Links that need only the
    * order have no such method. If it throws, the order is not processed.

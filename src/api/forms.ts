@@ -11,6 +11,12 @@ import {
   WEB_ADDRESS_PATTERN,
   WEB_ORIGIN_PATTERN,
 } from '../values/text.js';
+import {
+  AUTHENTICATION_VALUE_PATTERN,
+  NETWORK_PATTERN,
+  THREE_D_SECURE_VERSION_PATTERN,
+  UUID_PATTERN,
+} from '../values/three-d-secure.js';
 import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN } from '../values/time.js';
 import { CURSOR_PATTERN } from './pages.js';
 
@@ -28,6 +34,10 @@ const PATTERNS: Readonly<Record<string, string>> = {
   [WEB_ORIGIN_PATTERN]: 'an origin of the web without a path, such as `https://shop.example`',
   [CHECKOUT_ID_PATTERN]: 'the ID of a checkout: `co_` and 28 lower-case letters',
   [IP_ADDRESS_PATTERN]: 'an IPv4 or IPv6 address, such as `203.0.113.7`',
+  [THREE_D_SECURE_VERSION_PATTERN]: 'a version of 3-D Secure 2, such as `2.2.0`',
+  [AUTHENTICATION_VALUE_PATTERN]: 'base64 of 20 bytes: 28 characters',
+  [UUID_PATTERN]: 'a UUID, such as `f38e6948-5388-41a6-bca4-b49723c19437`',
+  [NETWORK_PATTERN]: 'a scheme in 2 to 20 lower-case letters and `_`, such as `visa`',
   [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
   [DAY_PATTERN]: 'a date, such as `2026-11-15`',
   [INSTANT_OR_DAY_PATTERN]:

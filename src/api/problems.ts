@@ -69,6 +69,15 @@ export const PROBLEMS = {
     status: 422,
     message: 'This was tried too often. Nothing was sent, and no audit was made.',
   },
+  retry_forbidden: {
+    status: 422,
+    message:
+      'This card was declined for good or too often: for 30 days the merchant must not try it again by itself. Nothing was sent, and no audit was made.',
+  },
+  authentication_failed: {
+    status: 422,
+    message: 'The cardholder was not authenticated: a payment must not go on with this result.',
+  },
   no_acquirer: { status: 422, message: 'This merchant has no acquirer for this payment method.' },
   too_many_requests: { status: 429, message: 'This user sends too many requests; see Retry-After.' },
   headers_too_large: { status: 431, message: 'The headers are too large.' },

@@ -50,6 +50,11 @@ const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string
     code: 'card_number_misplaced',
     holds: (text) => text.length > KVP_VALUE_MAX_LENGTH || !containsCardNumber(text),
   },
+  // Visa's are 15 digits, of which one in five hundred would pass for a card of American Express.
+  'network-transaction-id': {
+    code: 'card_number_misplaced',
+    holds: (text) => text.length === 15 || !containsCardNumber(text),
+  },
 };
 for (const [name, { holds }] of Object.entries(FORMATS)) Format.Set(name, holds);
 

@@ -1,5 +1,10 @@
 import { RECORDED } from '../payments/pipeline/record.sql.js';
-import { DECIDE_DIRECT, DECIDE_TARGETED, JOURNAL_RESOLUTIONS } from '../payments/status.sql.js';
+import {
+  DECIDE_DIRECT,
+  DECIDE_TARGETED,
+  JOURNAL_RESOLUTIONS,
+  NOTE_DECLINED_OF_DOUBTS,
+} from '../payments/status.sql.js';
 import type { Statement } from '../postgres/database.js';
 
 /**
@@ -24,5 +29,5 @@ export const RECORD_DIRECT_DEBITS: Statement = {
 /** Commit B of whatever was in doubt, payments and operations on an earlier transaction alike, with its journal entry. */
 export const RECORD_RESOLUTIONS: Statement = {
   name: 'record-resolutions',
-  text: `WITH ${DECIDE_TARGETED}, ${NEW_ITEMS}, ${JOURNAL_RESOLUTIONS} ${RECORDED}`,
+  text: `WITH ${DECIDE_TARGETED}, ${NEW_ITEMS}, ${NOTE_DECLINED_OF_DOUBTS}, ${JOURNAL_RESOLUTIONS} ${RECORDED}`,
 };

@@ -21,6 +21,7 @@ import { type BatchOptions, Claims } from '../payments/pipeline/claim.js';
 import { Creation, type Point } from '../payments/pipeline/create.js';
 import { LimitCounts } from '../payments/pipeline/limit-counts.js';
 import { Finisher, Records } from '../payments/pipeline/record.js';
+import { Retries } from '../payments/pipeline/retries.js';
 import { RequestRunner } from '../payments/requests/request-runner.js';
 import type { TransactionFigures } from '../payments/transaction-figures.js';
 import { KeyRenewal } from '../vault/keys/renewal.js';
@@ -61,6 +62,7 @@ interface Payments {
   readonly orders: Orders;
   readonly capacity: Capacity;
   readonly limits: LimitCounts;
+  readonly retries: Retries;
   readonly creation: Creation;
   readonly finisher: Finisher;
 }
@@ -93,9 +95,13 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     direct: RECORD_DIRECT_DEBITS,
     resolutions: RECORD_RESOLUTIONS,
   };
-  const records = new Records({ database: databases.commits, clock, intake, keys: vault.keys }, batches);
   const claims = new Claims(databases.commits, registry, batches);
   const orders = new Orders({ database: databases.others, keys: vault.keys, referenceOf });
+  const retries = new Retries({ database: databases.others, keys: vault.keys, openCard: orders.cardOf });
+  const records = new Records(
+    { database: databases.commits, clock, intake, keys: vault.keys, retries },
+    batches,
+  );
   const finisher = new Finisher({
     records,
     lookup,
@@ -122,9 +128,10 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     orders,
     capacity,
     limits,
+    retries,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
   });
-  return { claims, records, lookup, orders, capacity, limits, creation, finisher };
+  return { claims, records, lookup, orders, capacity, limits, retries, creation, finisher };
 }
 
 /** The parts that choose links, and ask them. */

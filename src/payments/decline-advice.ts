@@ -50,6 +50,41 @@ const LINES: readonly Line[] = [
   },
 ];
 
+interface NotAgain {
+  readonly responseCodes?: string;
+  /** Mastercard's Merchant Advice Codes. */
+  readonly adviceCodes?: string;
+  readonly because: string;
+}
+
+/** After these a merchant must not try the card again by itself, for 30 days. Read in November 2026. */
+const NOT_AGAIN: readonly NotAgain[] = [
+  {
+    responseCodes: '04 07 12 15 41 43 46 57 R0 R1 R3',
+    because:
+      'Visa’s category 1: the issuer will never approve; R0, R1 and R3: the cardholder has stopped such payments',
+  },
+  { responseCodes: '14', because: 'Visa’s category 1 as well: there is no such card' },
+  {
+    adviceCodes: '03 21',
+    because:
+      'Mastercard’s advice to merchants: 03 do not try again, 21 the payment was cancelled (Transaction Processing Excellence)',
+  },
+];
+
+/** So many declines of one card in 30 days are enough, whatever their codes. Visa counts 15; a link whose acquirer holds to that says so. */
+export const MOST_DECLINES = 20;
+
+const codesOf = (kind: 'responseCodes' | 'adviceCodes') =>
+  new Set(NOT_AGAIN.flatMap((line) => line[kind]?.split(' ') ?? []));
+const NOT_AGAIN_BY_RESPONSE = codesOf('responseCodes');
+const NOT_AGAIN_BY_ADVICE = codesOf('adviceCodes');
+
+/** Whether the merchant must not try the card again by itself. */
+export function forbidsRetry(responseCode: string | undefined, adviceCode?: string | null): boolean {
+  return NOT_AGAIN_BY_RESPONSE.has(responseCode ?? '') || NOT_AGAIN_BY_ADVICE.has(adviceCode ?? '');
+}
+
 const BY_CODE = new Map(LINES.flatMap(({ codes, advice }) => codes.split(' ').map((code) => [code, advice])));
 
 /** The bank wants to know more of who pays, as 3-D Secure tells it. */

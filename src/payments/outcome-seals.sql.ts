@@ -6,7 +6,7 @@ export const OUTCOME = `json_build_object('organisationId', t.organisation_id, '
         'transactionType', t.transaction_type, 'targetAudit', t.target_audit, 'correlationId', t.correlation_id,
         'amountCents', t.amount_cents, 'currency', t.currency, 'acquirer', t.acquirer, 'status', t.status,
         'gatewayStatusCode', t.gateway_status_code, 'responseCode', t.response_code, 'authorisationCode', t.authorisation_code,
-        'preauthorisationCode', t.preauthorisation_code, 'outcomeSeal', encode(t.outcome_seal, 'base64'))`;
+        'preauthorisationCode', t.preauthorisation_code, 'networkTransactionId', t.network_transaction_id, 'outcomeSeal', encode(t.outcome_seal, 'base64'))`;
 
 /** Of a row `target`. */
 export const OUTCOME_OF_TARGET = `${OUTCOME.replaceAll(/\bt\./g, 'target.')}`;

@@ -77,6 +77,7 @@ export const ANSWERS = columns<Recording>(
     settlement_date: date(({ outcome }) => outcome.settlementDate),
     authorisation_code: optionalText(({ outcome }) => outcome.authorisationCode),
     preauthorisation_code: optionalText(({ outcome }) => outcome.preauthorisationCode),
+    network_transaction_id: optionalText(({ outcome }) => outcome.networkTransactionId),
     outcome_seal: bytes(({ outcomeSeal }) => outcomeSeal),
     voided_seal: optionalBytes(({ voidedSeal }) => voidedSeal),
   },
@@ -117,6 +118,7 @@ const DECIDE = `
         response_code = answer.response_code, response_message = answer.response_message,
         settlement_date = CASE WHEN answer.settlement_date IS NOT NULL THEN greatest(answer.settlement_date, ${OPEN_DAY}) END,
         authorisation_code = answer.authorisation_code, preauthorisation_code = answer.preauthorisation_code,
+        network_transaction_id = answer.network_transaction_id,
         voidable_until = CASE WHEN answer.settlement_date < ${OPEN_DAY} AND t.completable_until IS NULL
           THEN ($2::timestamptz[])[array_position($1::date[], ${OPEN_DAY})]
           ELSE to_timestamp(answer.voidable_until_ms / 1000) END,
@@ -132,7 +134,7 @@ const AS_ANSWERED = `t.settlement_date IS NOT DISTINCT FROM answer.settlement_da
 /** Turns the answers into `decided`: the transactions that were decided, with the columns to enter a direct debit. */
 export const DECIDE_DIRECT = `${OPENED},
     decided AS (${DECIDE}
-      RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED}
+      RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, t.response_code, ${AS_ANSWERED}
     ), events AS (${EVENTS_TOGETHER}
       FROM decided GROUP BY status, told_at
     ), settled AS (${SETTLE_DECIDED}
@@ -154,7 +156,7 @@ export const DECIDE_DIRECT = `${OPENED},
 // guard(record: a refund that did not happen gives its amount back): CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END ⇒ 0
 export const DECIDE_TARGETED = `${OPENED},
     decided AS (${DECIDE}
-      RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED},
+      RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, t.response_code, ${AS_ANSWERED},
         t.status IN ('approved', 'pending') AS happened, answer.voided_seal
     ), undone AS MATERIALIZED (
       -- Read before the change below, which a later part would see if organisations are distributed.
@@ -212,6 +214,31 @@ export const DECIDE_TARGETED = `${OPENED},
         WHERE decided.status = 'approved' AND undone.status = 'approved' AND undone.transaction_type <> 'preauthorisation') undoing
     )`;
 
+/** The cards of payments that were declined, by which they are found when they are tried again. */
+export const DECLINED_CARDS = columns<Recording>(
+  'declined_card_now',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ intent }) => intent.audit),
+    advice_code: optionalText(({ outcome }) => outcome.adviceCode),
+    tag: optionalBytes(({ outcome }) => outcome.cardTag),
+  },
+  { after: ANSWERS.last },
+);
+
+/** Reads `decided`, and cards. In the same commit as the decline: a card that may not be tried again is never forgotten. */
+const DECLINED_INTO = `
+    declined_cards AS (
+      INSERT INTO declined_card (organisation_id, audit, merchant_id, tag, response_code, advice_code, declined_at)
+      SELECT d.organisation_id, d.audit, d.merchant_id, decode(n.tag, 'base64'), coalesce(d.response_code, ''), n.advice_code, d.told_at
+      FROM`;
+const DECLINED_AMONG = `n
+      JOIN decided d ON d.organisation_id = n.organisation_id AND d.audit = n.audit
+      WHERE d.status = 'declined' AND n.tag IS NOT NULL
+      ON CONFLICT DO NOTHING
+    )`;
+export const NOTE_DECLINED = `${DECLINED_INTO} (SELECT * FROM ${DECLINED_CARDS.rows}) ${DECLINED_AMONG}`;
+
 /** The journal text for each answer about a transaction that was in doubt. After the columns of the answers. */
 export const RESOLUTIONS = columns<Resolution>(
   'resolution',
@@ -223,6 +250,17 @@ export const RESOLUTIONS = columns<Resolution>(
   },
   { after: ANSWERS.last },
 );
+export const DECLINED_CARDS_OF_DOUBTS = columns<Recording>(
+  'declined_card_now',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ intent }) => intent.audit),
+    advice_code: optionalText(({ outcome }) => outcome.adviceCode),
+    tag: optionalBytes(({ outcome }) => outcome.cardTag),
+  },
+  { after: RESOLUTIONS.last },
+);
+export const NOTE_DECLINED_OF_DOUBTS = `${DECLINED_INTO} (SELECT * FROM ${DECLINED_CARDS_OF_DOUBTS.rows}) ${DECLINED_AMONG}`;
 
 /** Reads `decided`. Every decision about a transaction in doubt is journalled in the same commit. */
 export const JOURNAL_RESOLUTIONS = `

@@ -3,8 +3,10 @@
 import type { AcquirerResponse, Answer, Decision, MoneyOperation, Prepared } from '../acquirers/contract.js';
 import type { Pricing } from '../plugins/contract.js';
 import { type DirectDebitMode, directDebitMode, type ShownBankAccount } from '../values/bank-account.js';
+import type { Credential } from '../values/credential.js';
 import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
+import type { ThreeDSecure } from '../values/three-d-secure.js';
 import { settlementCutOff, settlementDay } from '../values/time.js';
 import type { Place } from '../vault/keys/keys.js';
 import type { SealOwner } from '../vault/keys/sealed-rows.js';
@@ -50,7 +52,17 @@ export interface Outcome {
   readonly settlementDate?: string;
   readonly authorisationCode?: string;
   readonly preauthorisationCode?: string;
+  readonly networkTransactionId?: string;
+  /** Of what was declined: whether the card may be tried again, and under which HMAC it is found. Not kept with the transaction. */
+  readonly adviceCode?: string;
+  readonly cardTag?: Buffer;
   readonly voidableUntilMs?: number;
+}
+
+/** How the cardholder takes part in a payment, as look-ups show it. */
+export interface Cardholder {
+  readonly credential?: Credential | undefined;
+  readonly threeDSecure?: Pick<ThreeDSecure, 'version' | 'eci' | 'status'> | undefined;
 }
 
 /** The record that commit A makes durable. */
@@ -69,6 +81,7 @@ export interface Intent {
   readonly cardType?: string;
   /** Of a direct debit. */
   readonly bankAccount?: ShownBankAccount;
+  readonly cardholder?: Cardholder | undefined;
   /** Keys without the gateway's prefix. */
   readonly kvps: Kvps;
   /** Present if a plugin has changed the price. */
@@ -195,9 +208,15 @@ export function storedKvps(kvps: Kvps): Kvps | undefined {
   return undefined;
 }
 
-/** The plugins' pricing and the link's prepared data share one batch column, since most transactions have neither. */
-export function storedDecisions({ pricing, prepared }: Pick<Intent, 'pricing' | 'prepared'>): unknown {
-  return pricing === undefined && prepared === undefined ? undefined : { pricing, prepared };
+/** The plugins' pricing, the link's prepared data and the cardholder's part share one batch column, since most transactions have none. */
+export function storedDecisions({
+  pricing,
+  prepared,
+  cardholder,
+}: Pick<Intent, 'pricing' | 'prepared' | 'cardholder'>): unknown {
+  return pricing === undefined && prepared === undefined && cardholder === undefined
+    ? undefined
+    : { pricing, prepared, cardholder };
 }
 
 /** The direction of a direct debit's money. A void moves none. */
@@ -258,17 +277,25 @@ export function readableOutcome(...answered: Parameters<typeof outcomeOf>): Outc
   }
 }
 
+/** As long as one can be in a request. */
+const MOST_NETWORK_ID = 36;
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f]/g;
 
 /** The acquirer's response, without a settlement date that is not in the calendar. */
 function responseOf(decision: Decision): AcquirerResponse {
-  const { authorisationCode, preauthorisationCode, settlementDate } = decision;
+  const { authorisationCode, preauthorisationCode, settlementDate, networkTransactionId, adviceCode } =
+    decision;
   return {
     responseCode: printable(decision.responseCode),
     responseMessage: printable(decision.responseMessage),
     ...(authorisationCode !== undefined && { authorisationCode: printable(authorisationCode) }),
     ...(preauthorisationCode !== undefined && { preauthorisationCode: printable(preauthorisationCode) }),
+    ...(networkTransactionId !== undefined && {
+      networkTransactionId: printable(networkTransactionId).slice(0, MOST_NETWORK_ID),
+    }),
+    ...(adviceCode !== undefined && { adviceCode: printable(adviceCode) }),
     ...(settlementDate !== undefined && isDate(settlementDate) && { settlementDate }),
   };
 }
@@ -387,7 +414,8 @@ export type SealedOutcome = {
     | 'gatewayStatusCode'
     | 'responseCode'
     | 'authorisationCode'
-    | 'preauthorisationCode']?: Outcome[Member] | null | undefined;
+    | 'preauthorisationCode'
+    | 'networkTransactionId']?: Outcome[Member] | null | undefined;
 };
 
 /** A stored transaction, with what its outcome's seal is bound to. */
@@ -405,6 +433,7 @@ export function outcomeWords(intent: DecidedIntent, outcome: SealedOutcome): str
   const { organisationId, merchantId, audit, transactionType, targetAudit, correlationId } = intent;
   const { amountCents, currency, acquirer } = intent;
   const { status, gatewayStatusCode, responseCode, authorisationCode, preauthorisationCode } = outcome;
+  const { networkTransactionId } = outcome;
   // guard(seal of an outcome: bound to its transaction): ${organisationId}\n${merchantId}\n${audit} ⇒ -
   // guard(seal of an outcome: bound to the correlation ID): ${correlationId} ⇒ -
   const found = `${organisationId}\n${merchantId}\n${audit}\n${correlationId}`;
@@ -413,7 +442,11 @@ export function outcomeWords(intent: DecidedIntent, outcome: SealedOutcome): str
   // guard(seal of an outcome: bound to the status): ${status}\n${gatewayStatusCode} ⇒ -
   // guard(seal of an outcome: bound to the acquirer’s codes): ${responseCode ?? ''}\n${authorisationCode ?? ''}\n${preauthorisationCode ?? ''} ⇒ -
   const answered = `${status}\n${gatewayStatusCode}\n${responseCode ?? ''}\n${authorisationCode ?? ''}\n${preauthorisationCode ?? ''}`;
-  return `outcome\n${found}\n${paid}\n${answered}`;
+  const words = `outcome\n${found}\n${paid}\n${answered}`;
+  // Most have none, and no seal of an earlier release has one.
+  return networkTransactionId === undefined || networkTransactionId === null
+    ? words
+    : `${words}\n${networkTransactionId}`;
 }
 
 /** What is new of a transaction of an earlier release, whose seals were bound to less. */

@@ -46,6 +46,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   'iso-4217': 'must be a currency of ISO 4217',
   'ip-address': 'must be an IP address',
   'no-card-number': 'must not contain a card number',
+  'network-transaction-id': 'must not contain a card number, but for 15 digits',
   'instant-or-day': 'must be in the calendar',
   date: 'a date, such as `2026-11-15`',
   'date-time': 'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`',

@@ -20,6 +20,7 @@ export type FaultCode =
   | 'direct_debit_amount_too_large'
   | 'direct_debit_currency'
   | 'limit_reached'
+  | 'retry_forbidden'
   | 'no_acquirer'
   | 'acquirer_answer_unreadable'
   | 'acquirer_timeout'

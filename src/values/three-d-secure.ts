@@ -21,6 +21,12 @@ export class AuthenticationValue extends Unprintable {
   }
 }
 
+export const THREE_D_SECURE_VERSION_PATTERN = '^2\\.[0-9]{1,2}(\\.[0-9]{1,2})?$';
+/** Base64 of 20 bytes. */
+export const AUTHENTICATION_VALUE_PATTERN = '^[A-Za-z0-9+/]{27}=$';
+export const UUID_PATTERN = '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$';
+export const NETWORK_PATTERN = '^[a-z_]{2,20}$';
+
 export const AUTHENTICATION_STATUSES = ['Y', 'A', 'U', 'N', 'R', 'C', 'I'] as const;
 export type AuthenticationStatus = (typeof AUTHENTICATION_STATUSES)[number];
 

@@ -3,6 +3,7 @@
 
 import { BankAccount } from '../values/bank-account.js';
 import { type CardDetails, CardNumber, type Expiry } from '../values/card.js';
+import type { ThreeDSecure } from '../values/three-d-secure.js';
 
 export type AccountType = 'general_creditcard' | 'general_bankaccount';
 
@@ -39,16 +40,22 @@ export function secretsOf(account: Account): string | Buffer {
 const BEFORE_PAN = '{"pan":"';
 const MOST_BYTES = 80;
 
-/** JSON. The CVV is never part of it. */
+/** JSON. The CVV is never part of it, and the result of a 3-D Secure check only of a payment. */
 export function cardSecrets({
   number,
   expiry: { month, year },
-}: Pick<CardDetails, 'number' | 'expiry'>): Buffer {
-  const secrets = Buffer.allocUnsafe(MOST_BYTES);
+  threeDSecure,
+}: Pick<CardDetails, 'number' | 'expiry' | 'threeDSecure'>): Buffer {
+  const check = threeDSecure === undefined ? '' : `,"threeDSecure":${checkText(threeDSecure)}`;
+  const secrets = Buffer.allocUnsafe(MOST_BYTES + check.length);
   let end = secrets.write(BEFORE_PAN, 'latin1');
   end += number.writeTo(secrets, end);
-  end += secrets.write(`","expiry":{"month":${month},"year":${year}}}`, end, 'latin1');
+  end += secrets.write(`","expiry":{"month":${month},"year":${year}}${check}}`, end, 'latin1');
   return secrets.subarray(0, end);
+}
+
+function checkText({ authenticationValue, ...said }: ThreeDSecure): string {
+  return JSON.stringify({ ...said, authenticationValue: authenticationValue?.reveal() });
 }
 
 /** Erases the plain account once it is no longer needed. */

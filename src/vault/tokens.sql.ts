@@ -205,10 +205,21 @@ export const USABLE_TOKENS: Statement = {
   // guard(payment by virtual PAN: only of this merchant’s tokens): merchant_id = asked.merchant_id AND t. ⇒
   text: `
     SELECT asked.place, t.id, t.customer_id AS "customerId", t.account_type AS "accountType",
-      t.seal_version AS "sealVersion", t.key_version AS "keyVersion", t.sealed, ${JOURNALLED_SEALS} AS journalled
+      t.seal_version AS "sealVersion", t.key_version AS "keyVersion", t.sealed, t.network_transaction_id AS "networkTransactionId",
+      t.network_transaction_mark AS "networkTransactionMark", ${JOURNALLED_SEALS} AS journalled
     FROM ${VIRTUAL_PANS.places}
-    JOIN token t ON t.organisation_id = asked.organisation_id AND t.virtual_pan = asked.virtual_pan
+    -- The offset keeps the plan from beginning with all tokens, which looks as good while there are none.
+    CROSS JOIN LATERAL (SELECT * FROM token
+      WHERE organisation_id = asked.organisation_id AND virtual_pan = asked.virtual_pan OFFSET 0) t
     WHERE t.merchant_id = asked.merchant_id AND t.active AND t.deleted_at IS NULL`,
+};
+
+/** The first is kept. */
+export const KEEP_NETWORK_ID: Statement = {
+  name: 'keep-network-id',
+  text: `
+    UPDATE token SET network_transaction_id = $3, network_transaction_mark = $4
+    WHERE organisation_id = $1 AND id = $2 AND deleted_at IS NULL AND network_transaction_id IS NULL`,
 };
 
 /** Deleted tokens, too: payments made with them remain. */

@@ -20,6 +20,7 @@ import {
   ADD_TOKENS,
   CHANGE_TOKEN,
   DELETE_TOKEN,
+  KEEP_NETWORK_ID,
   LEASE_TOKEN_IDS,
   NEW_TOKENS,
   TOKEN,
@@ -44,6 +45,8 @@ export interface OpenedToken {
   readonly customerId: CustomerId;
   readonly accountType: AccountType;
   readonly secrets: string;
+  /** Under which the card's network knows the first payment with it. */
+  readonly networkTransactionId?: string;
 }
 
 type NewToken = EntryOf<typeof NEW_TOKENS>;
@@ -59,6 +62,8 @@ interface UsableRow {
   readonly sealVersion: number;
   readonly keyVersion: number;
   readonly sealed: Buffer;
+  readonly networkTransactionId: string | null;
+  readonly networkTransactionMark: Buffer | null;
   /** What the journal says of its seals. */
   readonly journalled: readonly DecidingEntry[] | null;
 }
@@ -245,12 +250,40 @@ export class Tokens {
       // guard(payment by virtual PAN: not with a seal that the journal knows to be replaced, or a token that it knows to be gone): !== null ⇒ === sealVersion
       if (journalled !== null && journalled !== sealVersion) throw this.keys.broken(place);
       const secrets = await this.keys.open(place, keyVersion, sealed);
-      return { tokenId: row.id, customerId: row.customerId, accountType: row.accountType, secrets };
+      const networkTransactionId = await this.#networkIdOf(organisationId, row);
+      return {
+        tokenId: row.id,
+        customerId: row.customerId,
+        accountType: row.accountType,
+        secrets,
+        ...(networkTransactionId !== undefined && { networkTransactionId }),
+      };
     } catch (error) {
       // A token changed directly in the database cannot be used for payments.
       if (error instanceof SealBroken) return undefined;
       throw error;
     }
+  }
+
+  /** Of the first payment that was approved. Later ones name it. */
+  async keepNetworkId(
+    organisationId: OrganisationId,
+    id: TokenId,
+    networkTransactionId: string,
+  ): Promise<void> {
+    const mark = await this.keys.attest(networkIdWords(organisationId, id, networkTransactionId));
+    await this.connections.additions.query(KEEP_NETWORK_ID, [organisationId, id, networkTransactionId, mark]);
+  }
+
+  /** One that somebody has written into the database is not sent to an acquirer. */
+  async #networkIdOf(
+    organisationId: OrganisationId,
+    { id, networkTransactionId, networkTransactionMark: mark }: UsableRow,
+  ): Promise<string | undefined> {
+    if (networkTransactionId === null || mark === null) return undefined;
+    const words = networkIdWords(organisationId, id, networkTransactionId);
+    // guard(network transaction ID: of a token, as the gateway has kept it): (await this.keys.hasAttested(words, mark)) ⇒ true
+    return (await this.keys.hasAttested(words, mark)) ? networkTransactionId : undefined;
   }
 
   async #add(tokens: readonly NewToken[]): Promise<readonly Ending[]> {
@@ -290,4 +323,12 @@ export class Tokens {
 
 function nameInUse() {
   return fault('preferred_name_in_use', 'preferred name');
+}
+
+export function networkIdWords(
+  organisationId: OrganisationId,
+  id: TokenId,
+  networkTransactionId: string,
+): string {
+  return `network transaction of token/${organisationId}/${id}/${networkTransactionId}`;
 }

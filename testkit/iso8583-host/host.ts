@@ -1,4 +1,5 @@
 // An acquirer's host as gateways see it: accepts connections, signs them on, decides requests, and misbehaves on demand.
+import { createHash } from 'node:crypto';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { AnswerTimes } from './answer-times.js';
@@ -272,6 +273,7 @@ export class Host {
       15: authorisationCode === undefined ? undefined : settlementDate,
       38: authorisationCode,
       39: responseCode,
+      ...(authorisationCode !== undefined && isOfKeptCard(received) && { 48: networkId(key) }),
       ...(amountCents !== undefined && { 4: String(amountCents) }),
     });
     connection.answer(answer, fault);
@@ -285,4 +287,14 @@ export class Host {
   #complain(what: Complaint['what'], about: Partial<Pick<Complaint, 'mti' | 'detail'>>): void {
     this.#write({ kind: 'complaint', atMs: Date.now(), what, ...about });
   }
+}
+
+/** A payment with a card that is kept: the next one names it. */
+function isOfKeptCard({ mti, fields }: Message): boolean {
+  return (mti === '0100' || mti === '0200') && (fields.get(22) === '102' || fields.has(48));
+}
+
+/** Private data: tag, length, value. */
+function networkId(key: string): string {
+  return `NT015${createHash('sha256').update(key).digest('hex').slice(0, 15).toUpperCase()}`;
 }

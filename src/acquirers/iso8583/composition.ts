@@ -1,17 +1,18 @@
 // Composes the message for an order: its fields and their contents.
 import type { CardDetails, Cvv } from '../../values/card.js';
 import { currencyNumber } from '../../values/money.js';
-import type { MoneyOperation, Order, StoredOrder, StoredTarget } from '../contract.js';
+import type { MoneyOperation, Order, Payment, StoredOrder, StoredTarget } from '../contract.js';
 import type { Dialect } from './dialects/dialect.js';
 import { type Numbers, originalData, stanText, typeOf } from './numbers.js';
 import { localDate, localTime, utcTime } from './times.js';
 import type { Message } from './wire/codec.js';
 import { Unwritable } from './wire/digits.js';
+import { privateData } from './wire/private-data.js';
 
 const LONGEST_CVV = 4;
 
 type Amount = Pick<Order, 'amountCents' | 'currency'>;
-type Sent = Amount & Pick<Order, 'operation'>;
+type Sent = Amount & Pick<Order, 'operation'> & Partial<Pick<Payment, 'credential' | 'networkTransactionId'>>;
 
 /** The original transaction, as far as a message names it. */
 export interface Original {
@@ -51,11 +52,31 @@ export function composePayment(
   if (numbers.category !== undefined) message.set(18, numbers.category);
   if (numbers.institution !== undefined) message.set(32, numbers.institution);
   if (card.cvv !== undefined) message.setCharacters(cvv.field, around(cvv, card.cvv));
+  const said = aboutCardholder(order, card, dialect);
+  if (said !== undefined) message.set(dialect.privateData.field, said);
   if (original === undefined) return;
   // A refund names its payment; a completion also names the authorisation code.
   message.set(90, original.data);
   if (order.operation === 'completion' && original.authorisationCode !== undefined)
     message.set(38, original.authorisationCode);
+}
+
+/** Who pays under which agreement, and how it was checked. Only of payments: others have neither. */
+function aboutCardholder(
+  { credential, networkTransactionId }: Sent,
+  { threeDSecure }: CardDetails,
+  { privateData: tags }: Dialect,
+): string | undefined {
+  if (credential === undefined && networkTransactionId === undefined && threeDSecure === undefined)
+    return undefined;
+  return privateData({
+    [tags.networkTransactionId]: networkTransactionId,
+    [tags.initiation]: credential && `${credential.initiator}/${credential.reason}`,
+    [tags.eci]: threeDSecure?.eci,
+    [tags.authenticationValue]: threeDSecure?.authenticationValue?.reveal(),
+    [tags.dsTransactionId]: threeDSecure?.dsTransactionId,
+    [tags.threeDSecureVersion]: threeDSecure?.version,
+  });
 }
 
 /** A void, or the reversal of an order in doubt. A repetition has exactly the same fields. */

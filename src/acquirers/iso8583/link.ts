@@ -94,6 +94,10 @@ export class Iso8583Link implements AcquirerLink {
     };
   }
 
+  get mostDeclines(): number | undefined {
+    return this.#parts.dialect.mostDeclines;
+  }
+
   get status(): LinkStatus {
     const { line, version } = this.#parts;
     const { connections, signedOn, down, unasked } = line.status;
@@ -360,6 +364,15 @@ function erasing<Result>(order: Order | StoredOrder, card: CardDetails, exchange
   return exchange;
 }
 
+/** From the vault, or from whoever keeps it and says so. */
+function isStored({ method, ...order }: Direct): boolean {
+  if (method.kind === 'card' && method.stored) return true;
+  const credential = 'credential' in order ? order.credential : undefined;
+  return (
+    credential !== undefined && (credential.sequence === 'subsequent' || credential.initiator === 'merchant')
+  );
+}
+
 type Known = Pick<Numbers, 'terminal' | 'acceptor' | 'category' | 'stored'>;
 
 /** Fixes an order's terminal, STAN, retrieval reference and time before the order is stored. */
@@ -384,7 +397,7 @@ class Preparation {
   ): Numbers | Promise<Numbers> {
     this.#turn = (this.#turn + 1) % terminals.length;
     const terminal = terminals[this.#turn] as string;
-    const stored = order.method.kind === 'card' ? order.method.stored : undefined;
+    const stored = isStored(order) ? true : undefined;
     const known: Known = { terminal, acceptor: acceptorId, category, stored };
     const stan = this.parts.stans.take(terminal);
     return stan instanceof Promise

@@ -4,6 +4,7 @@ import type { Dialect } from './dialects/dialect.js';
 import type { Numbers } from './numbers.js';
 import { settlementDate } from './times.js';
 import type { Response } from './wire/outstanding.js';
+import { readPrivateData } from './wire/private-data.js';
 
 /** The meaning of an answer to a payment, refund or completion. */
 export type Verdict =
@@ -89,6 +90,18 @@ export class Verdicts {
     return this.dialect.responseCodes.messages[code] ?? 'Declined';
   }
 
+  /** What the card's network says. */
+  #network({ privateData }: Response): Pick<AcquirerResponse, 'networkTransactionId' | 'adviceCode'> {
+    if (privateData === undefined) return {};
+    const { networkTransactionId: idTag, advice: adviceTag } = this.dialect.privateData;
+    const said = readPrivateData(privateData);
+    const [id, advice] = [said.get(idTag), said.get(adviceTag)];
+    return {
+      ...(id !== undefined && id !== '' && { networkTransactionId: id }),
+      ...(advice !== undefined && { adviceCode: advice }),
+    };
+  }
+
   #words(response: Response, { operation }: Asked, numbers: Numbers): AcquirerResponse {
     const { code, authorisationCode } = response;
     const date = settlementDate(response.settlementDay, Date.now());
@@ -100,6 +113,7 @@ export class Verdicts {
       // The merchant may quote it to the acquirer: it stays the same until the end.
       ...(held && { preauthorisationCode: numbers.retrievalReference }),
       ...(date !== undefined && { settlementDate: date }),
+      ...this.#network(response),
     };
   }
 }

@@ -30,6 +30,7 @@ export interface LedgerEntry {
   /** What a test card asked for: how operations on this payment are answered. */
   readonly later?: Behaviour;
   readonly authorisationCode?: string;
+  readonly networkTransactionId?: string;
 }
 
 /** The ledger's record of one reference. */

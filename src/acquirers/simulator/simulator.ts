@@ -1,5 +1,5 @@
 // The simulated acquirer: answers by the card number alone, and keeps a ledger of its own, with which the gateway's records are compared.
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CardDetails, expired } from '../../values/card.js';
 import { sydneyYearMonth } from '../../values/time.js';
@@ -57,6 +57,12 @@ function cardOf(order: Order): CardDetails | undefined {
   }
 }
 
+/** Whoever pays again with a card needs to know how the network calls the payment. */
+function isOfKeptCard(order: Order): boolean {
+  if (order.operation !== 'purchase' && order.operation !== 'preauthorisation') return false;
+  return order.method.kind === 'card' && (order.credential !== undefined || order.method.stored === true);
+}
+
 function targetReferenceOf(order: Order): string | undefined {
   switch (order.operation) {
     case 'completion':
@@ -70,11 +76,12 @@ function targetReferenceOf(order: Order): string | undefined {
 
 function decisionOf(entry: LedgerEntry): Decision {
   const responseCode = entry.responseCode ?? '96';
-  const { authorisationCode } = entry;
+  const { authorisationCode, networkTransactionId } = entry;
   return decision({
     responseCode,
     responseMessage: responseMessage(responseCode),
     ...(authorisationCode !== undefined && { authorisationCode }),
+    ...(networkTransactionId !== undefined && { networkTransactionId }),
     ...(authorisationCode !== undefined &&
       entry.operation === 'preauthorisation' && { preauthorisationCode: `PA${authorisationCode}` }),
   });
@@ -176,6 +183,10 @@ export class Simulator implements AcquirerLink {
       // Only approved payments can be targets.
       ...(approved && later !== undefined && { later }),
       ...(approved && { authorisationCode: String(randomInt(1_000_000)).padStart(6, '0') }),
+      ...(approved &&
+        isOfKeptCard(order) && {
+          networkTransactionId: `SIM${randomBytes(6).toString('hex').toUpperCase()}`,
+        }),
     };
     const accepted = await this.#ledger.append(entry);
     // It was reversed before it arrived: the acquirer refuses it.
@@ -218,7 +229,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   '59': 'Suspected fraud',
   '61': 'Exceeds the withdrawal limit',
   '62': 'Restricted card',
-  '65': 'Exceeds the number of withdrawals',
+  '65': 'More authentication is wanted',
   '75': 'Too many PIN tries',
   '77': 'Approved',
   '91': 'Issuer not available',

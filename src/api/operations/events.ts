@@ -71,7 +71,7 @@ const EventData = Type.Object(
     limit: Type.Optional(
       Type.Object(
         {
-          per: openEnum(['card', 'address', 'bin', 'customer', 'checkout'], 'What is counted.'),
+          per: openEnum(['card', 'address', 'bin', 'customer', 'checkout', 'retry'], 'What is counted.'),
           mode: openEnum(['watch', 'block'], 'Whether it goes on to be paid, or is refused.'),
           reached_by: Type.String({ description: 'A masked card number, an address, and so on.' }),
         },

@@ -71,6 +71,7 @@ export function lookedUpTransaction(
       ...(targetAudit !== undefined && { target_audit: targetAudit }),
       amount_details: { total_amount: String(transaction.amountCents), currency: transaction.currency },
       ...paymentMethod(transaction),
+      ...credential(transaction),
       ...(directdebit_mode !== undefined && { directdebit_mode }),
     },
     status: statusOf(transaction),
@@ -106,12 +107,23 @@ function paymentMethod({
   cardMask,
   cardType = '',
   bankAccount,
+  cardholder,
 }: Transaction): Pick<LookedUpTransaction['transaction'], 'payment_method'> {
   if (bankAccount !== undefined) {
     const { bsb, accountNumber: account_number, accountName: account_name } = bankAccount;
     return { payment_method: { bankaccount: { bsb, account_number, account_name } } };
   }
-  return cardMask === undefined ? {} : { payment_method: { creditcard: { pan: cardMask, type: cardType } } };
+  if (cardMask === undefined) return {};
+  const three_d_secure = cardholder?.threeDSecure;
+  const creditcard = { pan: cardMask, type: cardType };
+  return { payment_method: { creditcard: three_d_secure ? { ...creditcard, three_d_secure } : creditcard } };
+}
+
+function credential({ cardholder }: Transaction): Pick<LookedUpTransaction['transaction'], 'credential'> {
+  if (cardholder?.credential === undefined) return {};
+  const { initiator, reason, sequence, networkTransactionId: id } = cardholder.credential;
+  const shown = { initiator, reason, sequence };
+  return { credential: id === undefined ? shown : { ...shown, network_transaction_id: id } };
 }
 
 function statusOf(transaction: Transaction): CreatedTransaction['status'] {
@@ -123,6 +135,8 @@ function statusOf(transaction: Transaction): CreatedTransaction['status'] {
   if (settlementDate !== undefined) acquirer.settlement_date = settlementDate;
   if (authorisationCode !== undefined) acquirer.authorisation_code = authorisationCode;
   if (preauthorisationCode !== undefined) acquirer.preauthorisation_code = preauthorisationCode;
+  const { networkTransactionId } = transaction;
+  if (networkTransactionId !== undefined) acquirer.network_transaction_id = networkTransactionId;
   return {
     gateway_status_code: transaction.gatewayStatusCode,
     gateway_status_message: GATEWAY_MESSAGES[transaction.gatewayStatusCode],

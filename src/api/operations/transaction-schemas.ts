@@ -1,5 +1,6 @@
 // The schemas of transactions.
 import { CARD_NUMBER_PATTERN, CVV_PATTERN, EXPIRY_PATTERN } from '../../values/card.js';
+import { CREDENTIAL_REASONS, INITIATORS, SEQUENCES } from '../../values/credential.js';
 import type { Audit } from '../../values/ids.js';
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from '../../values/money.js';
 import { IP_ADDRESS_PATTERN } from '../../values/network.js';
@@ -9,6 +10,13 @@ import {
   KVPS_AT_MOST,
   RESTRICTED_PATTERN,
 } from '../../values/text.js';
+import {
+  AUTHENTICATION_STATUSES,
+  AUTHENTICATION_VALUE_PATTERN,
+  NETWORK_PATTERN,
+  THREE_D_SECURE_VERSION_PATTERN,
+  UUID_PATTERN,
+} from '../../values/three-d-secure.js';
 import { alternatives, OPEN, openEnum } from '../openapi/openapi-components.js';
 import {
   AccountName,
@@ -61,6 +69,84 @@ export const AmountDetails = Type.Object(
   { title: 'AmountDetails' },
 );
 
+const ThreeDSecure = Type.Object(
+  {
+    version: Type.String({
+      pattern: THREE_D_SECURE_VERSION_PATTERN,
+      description: 'Of the protocol.',
+      examples: ['2.2.0'],
+    }),
+    eci: Type.String({
+      pattern: '^[0-9]{2}$',
+      description: 'Electronic commerce indicator.',
+      examples: ['05'],
+    }),
+    authentication_value: Type.Optional(
+      Type.String({
+        pattern: AUTHENTICATION_VALUE_PATTERN,
+        description: 'Base64 of 20 bytes (CAVV, AAV). Stored sealed with the card, and not shown.',
+        examples: ['AAABBWFlmQAAAABjRWWZEEFgFz8='],
+      }),
+    ),
+    ds_transaction_id: Type.Optional(
+      Type.String({
+        pattern: UUID_PATTERN,
+        description: 'Of the directory server: a UUID.',
+        examples: ['f38e6948-5388-41a6-bca4-b49723c19437'],
+      }),
+    ),
+    status: Type.String({
+      enum: [...AUTHENTICATION_STATUSES],
+      description: 'The transaction status (transStatus). With `N`, `R` and `C` nothing is paid.',
+      examples: ['Y'],
+    }),
+    network: Type.Optional(
+      Type.String({
+        maxLength: 20,
+        pattern: NETWORK_PATTERN,
+        description: 'The scheme that it was made with, of a card that has two.',
+        examples: ['visa'],
+      }),
+    ),
+  },
+  { title: 'ThreeDSecure', description: 'The result of a 3-D Secure check that was made elsewhere.' },
+);
+
+const Credential = Type.Object(
+  {
+    initiator: Type.Optional(
+      Type.String({
+        enum: [...INITIATORS],
+        description:
+          'Who starts this payment: the customer, who is there, or the merchant by itself. `customer` if absent.',
+        examples: ['merchant'],
+      }),
+    ),
+    reason: Type.String({
+      enum: [...CREDENTIAL_REASONS],
+      description: 'The agreement with the cardholder, or what the merchant may do without one.',
+      examples: ['recurring'],
+    }),
+    sequence: Type.String({
+      enum: [...SEQUENCES],
+      description: 'Whether this payment begins the agreement or follows from it.',
+      examples: ['subsequent'],
+    }),
+    network_transaction_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 36,
+        pattern: RESTRICTED_PATTERN,
+        format: 'network-transaction-id',
+        description:
+          'Under which the network knows the payment that began the agreement. Not needed for a virtual PAN that was paid with here: the gateway keeps it.',
+        examples: ['016153570198200'],
+      }),
+    ),
+  },
+  { title: 'Credential', description: 'Of a card that is kept: who pays, and under which agreement.' },
+);
+
 const Creditcard = Type.Object(
   {
     pan: Type.String({
@@ -81,6 +167,7 @@ const Creditcard = Type.Object(
     cvv: Type.Optional(
       Type.String({ pattern: CVV_PATTERN, description: 'Never stored.', examples: ['123'] }),
     ),
+    three_d_secure: Type.Optional(ThreeDSecure),
   },
   { title: 'Creditcard' },
 );
@@ -132,6 +219,7 @@ const Payer = Type.Object(
 export const PaymentBody = body('PaymentRequest', {
   reference: Reference,
   amount_details: AmountDetails,
+  credential: Type.Optional(Credential),
   payer: Type.Optional(Payer),
   payment_method: PaymentMethod,
 });
@@ -139,6 +227,7 @@ export const PaymentBody = body('PaymentRequest', {
 export const CardPaymentBody = body('PreauthorisationRequest', {
   reference: Reference,
   amount_details: AmountDetails,
+  credential: Type.Optional(Credential),
   payer: Type.Optional(Payer),
   payment_method: CreditcardPaymentMethod,
 });
@@ -171,6 +260,11 @@ const Acquirer = Type.Object(
     settlement_date: Type.Optional(Type.String({ format: 'date' })),
     authorisation_code: Type.Optional(Type.String()),
     preauthorisation_code: Type.Optional(Type.String({ maxLength: 12 })),
+    network_transaction_id: Type.Optional(
+      Type.String({
+        description: 'Under which the card’s network knows it, where the acquirer has told that.',
+      }),
+    ),
   },
   { title: 'AcquirerStatus', ...OPEN },
 );
@@ -227,6 +321,16 @@ const MaskedPaymentMethod = Type.Object(
         {
           pan: Type.String({ description: 'Masked.' }),
           type: CardTypeShown,
+          three_d_secure: Type.Optional(
+            Type.Object(
+              {
+                version: Type.Optional(Type.String()),
+                eci: Type.Optional(Type.String()),
+                status: Type.Optional(Type.String()),
+              },
+              { title: 'ShownThreeDSecure', ...OPEN },
+            ),
+          ),
         },
         { title: 'MaskedCreditcard', ...OPEN },
       ),
@@ -267,6 +371,17 @@ export const TransactionDetails = Type.Object(
     target_audit: Type.Optional(Id('The transaction that this one acts on.')),
     amount_details: TransactionAmount,
     payment_method: Type.Optional(MaskedPaymentMethod),
+    credential: Type.Optional(
+      Type.Object(
+        {
+          initiator: openEnum(INITIATORS, 'Who started this payment.'),
+          reason: openEnum(CREDENTIAL_REASONS, 'The agreement with the cardholder.'),
+          sequence: openEnum(SEQUENCES, 'Whether this payment began the agreement.'),
+          network_transaction_id: Type.Optional(Type.String()),
+        },
+        { title: 'ShownCredential', ...OPEN },
+      ),
+    ),
     directdebit_mode: Type.Optional(
       openEnum(['debit', 'credit'], 'Of a direct debit: which way the money goes.'),
     ),

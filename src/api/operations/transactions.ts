@@ -9,9 +9,15 @@ import type { Creation } from '../../payments/pipeline/create.js';
 import type { Kvps } from '../../payments/transaction.js';
 import { BankAccount, BECS_CURRENCY, becsFaults } from '../../values/bank-account.js';
 import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../../values/card.js';
+import { type Credential, isAgreed } from '../../values/credential.js';
 import { fault } from '../../values/faults.js';
 import { cents, isAmount, isCurrency } from '../../values/money.js';
 import { bareKvpKey, KVP_REQUEST_PREFIX, KVPS_AT_MOST } from '../../values/text.js';
+import {
+  type AuthenticationStatus,
+  AuthenticationValue,
+  type ThreeDSecure,
+} from '../../values/three-d-secure.js';
 import { type CheckedRequest, type Operation, operation, type Reply } from '../operation.js';
 import { CREDITCARD, PAYMENT_METHOD, type Problem, type ProblemCode, problem } from '../problems.js';
 import { problemOf } from '../refusals.js';
@@ -46,6 +52,34 @@ function reviewMethod(kind: DirectCommand['operation'], body: unknown, problems:
     ...(bankaccount === undefined ? [] : bankProblems(amount)),
   ];
 }
+
+const CREDENTIAL = ['body', 'transaction', 'credential'];
+const MUST_NOT_GO_ON = ['N', 'R', 'C'];
+
+/** Rules about who pays, and how it was checked that they may. Nothing about the body is known yet. */
+function reviewCardholder(kind: DirectCommand['operation'], body: unknown, problems: Problem[]): Problem[] {
+  if (kind === 'standalone_refund') return problems;
+  const { credential, payment_method: method } =
+    (body as { transaction?: Partial<PaymentBody['transaction']> } | null | undefined)?.transaction ?? {};
+  const { cvv, three_d_secure: check } = method?.creditcard ?? {};
+  const found = [...problems];
+  if (credential?.initiator === 'merchant') {
+    // What is wrong with a member itself is among the problems already.
+    if (
+      credential.reason !== undefined &&
+      credential.sequence === 'initial' &&
+      !isAgreed(credential as Credential)
+    )
+      found.push(problem('field_format', [...CREDENTIAL, 'sequence'], TO_FOLLOW));
+    if (cvv !== undefined) found.push(problem('field_format', [...CREDITCARD, 'cvv'], NOBODY_THERE));
+  }
+  if (MUST_NOT_GO_ON.includes(check?.status ?? ''))
+    found.push(problem('authentication_failed', [...CREDITCARD, 'three_d_secure', 'status']));
+  return found;
+}
+
+const TO_FOLLOW = 'A merchant that pays by itself follows an agreement: this must be subsequent.';
+const NOBODY_THERE = 'A merchant that pays by itself has no CVV: it may not be kept.';
 
 function methodProblems(
   creditcard: unknown,
@@ -90,14 +124,47 @@ function methodOf({ creditcard, bankaccount }: PaymentBody['transaction']['payme
   }
   if (creditcard === undefined) throw new Error('the payment method was not checked');
   const { pan, expiry_date, cvv } = creditcard;
-  if (isVirtualPan(pan)) return { kind: 'virtual_pan', virtualPan: pan };
+  const check = checkOf(creditcard);
+  if (isVirtualPan(pan))
+    return { kind: 'virtual_pan', virtualPan: pan, ...(check && { threeDSecure: check }) };
   const expiry = parseExpiry(expiry_date ?? '');
   if (expiry === undefined) throw new Error('the expiry date was not checked');
-  const card = { number: new CardNumber(pan), expiry, ...(cvv !== undefined && { cvv: new Cvv(cvv) }) };
+  const card = {
+    number: new CardNumber(pan),
+    expiry,
+    ...(cvv !== undefined && { cvv: new Cvv(cvv) }),
+    ...(check && { threeDSecure: check }),
+  };
   // The request keeps its body until it is answered. A string cannot be erased, so the reference to it is dropped.
   creditcard.pan = card.number.mask;
   if (card.cvv !== undefined) creditcard.cvv = card.cvv.mask;
   return { kind: 'card', card };
+}
+
+type SentCard = NonNullable<PaymentBody['transaction']['payment_method']['creditcard']>;
+
+function checkOf({ three_d_secure: sent }: SentCard): ThreeDSecure | undefined {
+  if (sent === undefined) return undefined;
+  const { version, eci, authentication_value: value, ds_transaction_id, status, network } = sent;
+  // As the card number: the reference to the text is dropped.
+  if (value !== undefined) sent.authentication_value = '****';
+  return {
+    version,
+    eci,
+    status: status as AuthenticationStatus,
+    ...(value !== undefined && {
+      authenticationValue: new AuthenticationValue(Buffer.from(value, 'base64')),
+    }),
+    ...(ds_transaction_id !== undefined && { dsTransactionId: ds_transaction_id }),
+    ...(network !== undefined && { network }),
+  };
+}
+
+function credentialOf({ credential: sent }: PaymentBody['transaction']): Credential | undefined {
+  if (sent === undefined) return undefined;
+  const { initiator = 'customer', reason, sequence, network_transaction_id: networkTransactionId } = sent;
+  const said = { initiator, reason, sequence } as Credential;
+  return networkTransactionId === undefined ? said : { ...said, networkTransactionId };
 }
 
 /** KVPs are stored and returned, and not used otherwise. The gateway's prefix is stripped from keys. */
@@ -204,9 +271,20 @@ function payment(
     tag: 'Transactions',
     method: 'POST',
     body: kind === 'preauthorisation' ? CardPaymentBody : PaymentBody,
-    reviewBody: (body, problems) => reviewKvps(body, reviewMethod(kind, body, problems)),
+    reviewBody: (body, problems) =>
+      reviewKvps(body, reviewCardholder(kind, body, reviewMethod(kind, body, problems))),
     success: CREATED,
-    problems: [...OF_CREATION, 'token_not_usable', 'limit_reached', 'no_acquirer'],
+    problems:
+      kind === 'standalone_refund'
+        ? [...OF_CREATION, 'token_not_usable', 'no_acquirer']
+        : [
+            ...OF_CREATION,
+            'token_not_usable',
+            'limit_reached',
+            'retry_forbidden',
+            'authentication_failed',
+            'no_acquirer',
+          ],
     creates: true,
     example: {
       merchant: { id: 1 },
@@ -220,7 +298,13 @@ function payment(
       const { transaction } = request.body;
       const method = methodOf(transaction.payment_method);
       const payerAddress = transaction.payer?.address;
-      const paid = { method, ...amountOf(transaction), ...(payerAddress !== undefined && { payerAddress }) };
+      const credential = kind === 'standalone_refund' ? undefined : credentialOf(transaction);
+      const paid = {
+        method,
+        ...amountOf(transaction),
+        ...(payerAddress !== undefined && { payerAddress }),
+        ...(credential && { credential }),
+      };
       return create({ operation: kind, ...paid, ...commonOf(request) }, services);
     },
   });

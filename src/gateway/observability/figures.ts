@@ -117,7 +117,7 @@ export function connectionFigures(
 
 function transactionFigures({
   transactions,
-  pipeline: { capacity, limits },
+  pipeline: { capacity, limits, retries },
   settings,
 }: FigureParts): Figures {
   return {
@@ -135,7 +135,10 @@ function transactionFigures({
       [acquirer, found, by],
       count,
     ]),
-    limitsReached: [...limits.reached].map(({ per, mode, count }) => [[per, mode], count]),
+    limitsReached: [
+      ...[...limits.reached].map(({ per, mode, count }) => [[per, mode], count] as const),
+      ...(retries.refused > 0 ? [[['retry', 'block'], retries.refused] as const] : []),
+    ],
     transactionsInFlight: one(capacity.inFlight),
     transactionsInFlightMax: one(settings.maxInFlight),
     transactionsWaiting: one(capacity.waiting),

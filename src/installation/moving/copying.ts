@@ -10,6 +10,7 @@ import { attestedWords, type StoredOutcome } from '../../payments/transaction.js
 import type { Queryable } from '../../postgres/database.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
+import { networkIdWords } from '../../vault/tokens.js';
 import {
   COLUMNS_OF_TABLE,
   type Column,
@@ -81,6 +82,8 @@ interface PageRow {
   readonly attestation?: Buffer | null;
   readonly archived?: boolean;
   readonly checkout?: SealedCheckout;
+  /** Organisation, token, and what the network calls the first payment with it. */
+  readonly network?: Parameters<typeof networkIdWords> | null;
   readonly seal?: Buffer;
 }
 
@@ -268,6 +271,7 @@ export class Copying {
   /** With what the source has authenticated under its own keys made anew, if it fits. What does not stays as it is, and stays broken. */
   async #madeAnew({ name }: TableInPages, page: readonly PageRow[]): Promise<string[]> {
     if (name === 'transaction') return Promise.all(page.map((each) => this.#resealed(each)));
+    if (name === 'token') return Promise.all(page.map((each) => this.#markedAnew(each)));
     if (name === 'checkout') return Promise.all(page.map((each) => this.#attestedAnew(each)));
     // By it an import knows a card again. It is made when the token is imported again.
     if (name === 'former_token_id') return page.map(({ row }) => withMembers(row, { recognition: null }));
@@ -327,6 +331,16 @@ export class Copying {
       return row;
     }
     return withMembers(row, { seal: bytea(await destination.keys.attest(words)) });
+  }
+
+  /** What the network calls the first payment with a token. What was changed is not sent in the destination, either. */
+  async #markedAnew({ row, network, seal }: PageRow): Promise<string> {
+    const { source, destination } = this.parts;
+    if (network === undefined || network === null || seal === undefined) return row;
+    const words = networkIdWords(...network);
+    // guard(moving: a network transaction ID that was changed does not become genuine): !(await source.keys.hasAttested(words, seal)) ⇒ false
+    if (!(await source.keys.hasAttested(words, seal))) return row;
+    return withMembers(row, { network_transaction_mark: bytea(await destination.keys.attest(words)) });
   }
 
   async #wholeOf(database: Queryable, name: string, organisation: OrganisationId): Promise<string> {

@@ -30,7 +30,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   merchant: { how: 'own', by: 'when a move begins and ends, sealed' },
   data_key: { how: 'own', by: 'wrapped by the key-encryption key of the destination', unfenced: true },
   customer: { how: 'pages', key: ['id'], removable: true },
-  token: { how: 'pages', key: ['id'] },
+  token: { how: 'pages', key: ['id'], made: ['network_transaction_mark'] },
   former_token_id: { how: 'pages', key: ['merchant_id', 'former_id', 'source'], made: ['recognition'] },
   transaction: { how: 'pages', key: ['audit'], made: ['outcome_seal', 'attestation'] },
   directdebit_file: { how: 'pages', key: ['merchant_id', 'number'] },
@@ -71,6 +71,10 @@ export const TABLES: Readonly<Record<string, Table>> = {
   one_time_card: { how: 'left', because: 'it is good for some minutes, in the cell that was given it' },
   limit_attempt: { how: 'left', because: 'counting begins anew in the destination' },
   limit_reached: { how: 'left', because: 'it was told of, and events go along' },
+  declined_card: {
+    how: 'left',
+    because: 'cards are found by a key of the source: what was declined there may be tried once more',
+  },
   event: { how: 'left', because: 'every event gets its position at the source' },
   audit_lease: {
     how: 'left',

@@ -6,11 +6,12 @@ export const TRANSACTION_COLUMNS = `
   organisation_id AS "organisationId", audit, merchant_id AS "merchantId", transaction_type AS "transactionType",
   correlation_id AS "correlationId", round(extract(epoch FROM created_at) * 1000)::bigint AS "createdMs", reference,
   target_audit AS "targetAudit", amount_cents AS "amountCents", currency, card_mask AS "cardMask",
-  card_type AS "cardType", bank_account AS "bankAccount", kvps, pricing, acquirer,
+  card_type AS "cardType", bank_account AS "bankAccount", kvps, pricing, cardholder, acquirer,
   round(extract(epoch FROM completable_until) * 1000)::bigint AS "completableUntilMs",
   status, gateway_status_code AS "gatewayStatusCode", response_code AS "responseCode",
   response_message AS "responseMessage", settlement_date::text AS "settlementDate",
   authorisation_code AS "authorisationCode", preauthorisation_code AS "preauthorisationCode",
+  network_transaction_id AS "networkTransactionId",
   round(extract(epoch FROM voidable_until) * 1000)::bigint AS "voidableUntilMs",
   refunded_cents AS "refundedCents", completed_by AS "completedBy", voided_by AS "voidedBy"`;
 

@@ -65,6 +65,7 @@ function silent(now: Transaction): Transaction {
     settlementDate: _date,
     authorisationCode: _authorisation,
     preauthorisationCode: _preauthorisation,
+    networkTransactionId: _network,
     ...rest
   } = now;
   return rest;

@@ -26,6 +26,7 @@ import type { Merchant } from '../../organisations/users/callers.js';
 import { Batcher } from '../../postgres/batches.js';
 import type { Database } from '../../postgres/database.js';
 import type { CardDetails } from '../../values/card.js';
+import type { Credential } from '../../values/credential.js';
 import { fault } from '../../values/faults.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
 import { bankSecrets, cardFromSecrets, cardSecrets } from '../../vault/account.js';
@@ -319,7 +320,12 @@ interface OrdersParts {
 export class Orders {
   constructor(private readonly parts: OrdersParts) {}
 
-  direct(operation: Direct['operation'], ordered: Ordered, method: Direct['method']): Direct {
+  direct(
+    operation: Direct['operation'],
+    ordered: Ordered,
+    method: PaymentMethod,
+    credential?: Credential,
+  ): Direct {
     const { organisationId, merchantId, amountCents, currency } = ordered;
     return {
       operation,
@@ -330,6 +336,8 @@ export class Orders {
       currency,
       atMs: ordered.createdMs,
       method,
+      credential,
+      networkTransactionId: credential?.networkTransactionId ?? method.networkTransactionId,
     };
   }
 
@@ -442,6 +450,10 @@ export class Orders {
   async hasCard(organisationId: OrganisationId, audit: Audit): Promise<boolean> {
     return (await this.parts.database.query(SEALED_CARD, [organisationId, audit])).rows.length > 0;
   }
+
+  /** The card of a payment, for its own link. */
+  readonly cardOf = ({ organisationId, audit, acquirer }: DecidedIntent) =>
+    this.#openCard(organisationId, audit, acquirer);
 
   /** The card of this transaction or, from target to target, of the original payment. */
   async #openCard(organisationId: OrganisationId, audit: Audit, acquirer: string): Promise<CardDetails> {

@@ -78,12 +78,12 @@ const PAST_EVERY_FENCE = `
 const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, payment_details_key_version,
-      token_id, payment_details_sealed, bank_account, pricing, prepared, user_id)
+      token_id, payment_details_sealed, bank_account, pricing, cardholder, prepared, user_id)
     SELECT organisation_id, audit, merchant_id, amount_cents,
       to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
       payment_details_key_version, token_id, decode(payment_details_sealed, 'base64'), bank_account::json, decisions::json -> 'pricing',
-      (decisions::json -> 'prepared')::jsonb, user_id
+      decisions::json -> 'cardholder', (decisions::json -> 'prepared')::jsonb, user_id
     FROM ${ASKED.rows}
     WHERE ${PAST_EVERY_FENCE}`;
 

@@ -8,6 +8,7 @@ import type { CardDetails } from '../../values/card.js';
 import type { Credential } from '../../values/credential.js';
 import type { Audit, CustomerId, TokenId } from '../../values/ids.js';
 import type { Cents } from '../../values/money.js';
+import type { ThreeDSecure } from '../../values/three-d-secure.js';
 import type { InFlightRequest } from '../finding/search-fence.js';
 import type { AskedByOperator, Kvps } from '../transaction.js';
 
@@ -31,13 +32,15 @@ export interface Amount {
 export type NamedMethod =
   | { readonly kind: 'card'; readonly card: CardDetails }
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount }
-  | { readonly kind: 'virtual_pan'; readonly virtualPan: string };
+  | { readonly kind: 'virtual_pan'; readonly virtualPan: string; readonly threeDSecure?: ThreeDSecure };
 
 /** A payment method that can be charged: a card or bank account, with the token or the card for one payment that was opened for it. */
 export type PaymentMethod = Method & {
   readonly tokenId?: TokenId;
   readonly customerId?: CustomerId;
   readonly oneTimePan?: string;
+  /** Kept with the token. */
+  readonly networkTransactionId?: string;
 };
 
 /** A payment or refund with a payment method of its own. */

@@ -25,7 +25,13 @@ import {
   refundableFromMs,
   voidable,
 } from '../target-rules.js';
-import { attestedWords, type DirectClaim, type Intent, type Transaction } from '../transaction.js';
+import {
+  attestedWords,
+  type Cardholder,
+  type DirectClaim,
+  type Intent,
+  type Transaction,
+} from '../transaction.js';
 import {
   type Asking,
   type Claimed,
@@ -39,6 +45,7 @@ import type { Claims } from './claim.js';
 import type { Command, DirectCommand, PaymentMethod, TargetedCommand } from './command.js';
 import type { LimitCounts } from './limit-counts.js';
 import type { Finisher } from './record.js';
+import type { Retries } from './retries.js';
 
 const DAY_MS = 86_400_000;
 
@@ -58,6 +65,7 @@ interface CreationParts {
   readonly orders: Orders;
   readonly capacity: Capacity;
   readonly limits: LimitCounts;
+  readonly retries: Retries;
   /** Called at each named point of the path, where a test can kill the process. */
   readonly passing?: (point: Point) => void;
 }
@@ -85,8 +93,10 @@ export class Creation {
       let opened: Opened | undefined;
       let claimed: Claimed;
       let answer: Answer;
+      let cardTag: Buffer | undefined;
       try {
         opened = await this.#open(command);
+        await this.#checkRetry(opened);
         place.take(linkOf(opened));
         const priced = await this.#limited(price(opened));
         trace?.enter('claim');
@@ -104,6 +114,7 @@ export class Creation {
           trace?.enter('acquirer', claimed.intent.acquirer);
           answer = await asking.ask(claimed);
         }
+        if (answer.kind === 'declined') cardTag = await this.#tagOf(opened);
       } finally {
         // From here on only the sealed card is needed. An order that has timed out can no longer be sent.
         // guard(card number and CVV: erased once the acquirer was asked): eraseCard(opened ?? command); ⇒
@@ -112,13 +123,53 @@ export class Creation {
       if (oneTimePanOf(opened) !== undefined) await this.#forgetOneTimeCard(opened);
       passing?.('answered');
       trace?.enter('record');
-      const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
+      const transaction = await finisher.finish(claimed.intent, answer, cardTag); // commit B: nothing is answered before it
+      await this.#keepNetworkId(opened, transaction);
       trace?.leave();
       passing?.('recorded');
       return transaction;
     } finally {
       place.leave();
     }
+  }
+
+  /** A merchant must not try a card again by itself that was declined for good, or too often. */
+  async #checkRetry(opened: Opened): Promise<void> {
+    if (isTargeted(opened) || opened.credential?.initiator !== 'merchant' || opened.method.kind !== 'card')
+      return;
+    const { caller, merchant, method, acquirer } = opened;
+    const { organisationId, userId } = caller;
+    const { number } = method.card;
+    const most = this.#parts.links.known(acquirer)?.mostDeclines;
+    try {
+      // guard(retries: are checked before anything is stored): await this.#parts.retries.check({ organisationId, merchantId: merchant.id, number, userId }, most); ⇒
+      await this.#parts.retries.check({ organisationId, merchantId: merchant.id, number, userId }, most);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      throw (await this.#correlationIdTaken(opened)) ?? error;
+    }
+  }
+
+  /** Of a card that was declined. Nothing that fails here may hide what the acquirer has said. */
+  async #tagOf(opened: Opened): Promise<Buffer | undefined> {
+    if (isTargeted(opened) || opened.operation === 'standalone_refund' || opened.method.kind !== 'card')
+      return undefined;
+    const { caller, merchant, method } = opened;
+    const card = {
+      organisationId: caller.organisationId,
+      merchantId: merchant.id,
+      number: method.card.number,
+    };
+    return this.#parts.retries.tagOf(card).catch(() => undefined);
+  }
+
+  /** With the token that it was paid with. Should it fail, that of a later payment is kept. */
+  async #keepNetworkId(opened: Opened, { status, networkTransactionId: id }: Transaction): Promise<void> {
+    if (isTargeted(opened) || id === undefined || status !== 'approved') return;
+    const { tokenId, networkTransactionId: known } = opened.method;
+    if (tokenId === undefined || known !== undefined) return;
+    const { organisationId } = opened.caller;
+    await this.#parts.tokens.keepNetworkId(organisationId, tokenId, id).catch(() => {});
   }
 
   /** Should it fail, the card goes when its minutes are over. */
@@ -224,7 +275,7 @@ export class Creation {
       acquirer: priced.acquirer,
       createdMs: priced.atMs,
     };
-    const order = orders.direct(priced.operation, ordered, method);
+    const order = orders.direct(priced.operation, ordered, method, priced.credential);
     const link = links.known(priced.acquirer);
     const prepared = link?.prepare && (await asking.prepare(link, order));
     // Sealed for this link and what it has prepared: for another the card does not open.
@@ -245,6 +296,7 @@ export class Creation {
       keyVersion,
       ...(method.tokenId !== undefined && { tokenId: method.tokenId }),
       ...(priced.pricing && { pricing: priced.pricing }),
+      cardholder: cardholderOf(priced),
       username: caller.username,
       address: priced.address,
       userId: caller.userId,
@@ -364,10 +416,24 @@ function linkOf(opened: Opened): string {
 
 function eraseCard(paid: Command | Opened): void {
   if (isTargeted(paid) || paid.method.kind !== 'card') return;
-  const { number, cvv } = paid.method.card;
+  const { number, cvv, threeDSecure } = paid.method.card;
   number.erase();
+  threeDSecure?.authenticationValue?.erase();
   // The link erased the CVV when it sent the order.
   cvv?.erase();
+}
+
+function cardholderOf({ credential, method }: OpenedDirect): Cardholder | undefined {
+  const check = method.kind === 'card' ? method.card.threeDSecure : undefined;
+  if (credential === undefined && check === undefined) return undefined;
+  if (check === undefined) return { credential };
+  const { version, eci, status } = check;
+  const shown = {
+    ...(version !== undefined && { version }),
+    ...(eci !== undefined && { eci }),
+    ...(status !== undefined && { status }),
+  };
+  return credential === undefined ? { threeDSecure: shown } : { credential, threeDSecure: shown };
 }
 
 /** The part of the payment method that look-ups show. */
@@ -396,6 +462,9 @@ async function openPaymentMethod(
   if (usable === undefined || (usable.kind === 'bank_account' && operation === 'preauthorisation')) {
     throw fault('token_not_usable', 'card number');
   }
+  const { threeDSecure } = method;
+  if (threeDSecure !== undefined && usable.kind === 'card')
+    return { ...usable, card: { ...usable.card, threeDSecure } };
   return usable;
 }
 
@@ -421,9 +490,22 @@ async function openToken(
   return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;
 }
 
-function methodOf({ accountType, secrets, tokenId, customerId }: OpenedToken): PaymentMethod | undefined {
+function methodOf({
+  accountType,
+  secrets,
+  tokenId,
+  customerId,
+  networkTransactionId,
+}: OpenedToken): PaymentMethod | undefined {
   if (accountType === 'general_creditcard')
-    return { kind: 'card', card: cardFromSecrets(secrets), stored: true, tokenId, customerId };
+    return {
+      kind: 'card',
+      card: cardFromSecrets(secrets),
+      stored: true,
+      tokenId,
+      customerId,
+      ...(networkTransactionId !== undefined && { networkTransactionId }),
+    };
   const bankAccount = bankAccountFromSecrets(secrets);
   return lodgeable(bankAccount) ? { kind: 'bank_account', bankAccount, tokenId, customerId } : undefined;
 }

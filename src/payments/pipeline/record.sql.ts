@@ -1,6 +1,6 @@
 import type { Statement } from '../../postgres/database.js';
 import { OUTCOME } from '../outcome-seals.sql.js';
-import { DECIDE_DIRECT, DECIDE_TARGETED, DOUBTS, IN_DOUBT } from '../status.sql.js';
+import { DECIDE_DIRECT, DECIDE_TARGETED, DOUBTS, IN_DOUBT, NOTE_DECLINED } from '../status.sql.js';
 
 /** Returns what was decided, and whether it was stored as answered. */
 export const RECORDED = `
@@ -10,6 +10,12 @@ export const RECORDED = `
 export const RECORD_DIRECT: Statement = {
   name: 'record-direct',
   text: `WITH ${DECIDE_DIRECT} ${RECORDED}`,
+};
+
+/** The same where a card was declined. */
+export const RECORD_DECLINED: Statement = {
+  name: 'record-declined',
+  text: `WITH ${DECIDE_DIRECT}, ${NOTE_DECLINED} ${RECORDED}`,
 };
 
 /** Commit B of operations on an earlier transaction that change it: voids, and whatever failed. */

@@ -18,7 +18,7 @@ import type { DataKeys } from '../../vault/keys/keys.js';
 import type { Lookup } from '../finding/lookup.js';
 import { outcomeSealOf } from '../outcome-seals.js';
 import type { AuditLeases } from '../processes/process-registry.js';
-import { ANSWERS, DOUBTS, RESOLUTIONS } from '../status.sql.js';
+import { ANSWERS, DECLINED_CARDS, DECLINED_CARDS_OF_DOUBTS, DOUBTS, RESOLUTIONS } from '../status.sql.js';
 import {
   type InDoubt,
   type Intent,
@@ -32,7 +32,14 @@ import {
 } from '../transaction.js';
 import type { TransactionFigures } from '../transaction-figures.js';
 import type { BatchOptions } from './claim.js';
-import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED, STORED_OUTCOME } from './record.sql.js';
+import {
+  HAND_TO_RESOLVER,
+  RECORD_DECLINED,
+  RECORD_DIRECT,
+  RECORD_TARGETED,
+  STORED_OUTCOME,
+} from './record.sql.js';
+import type { Retries } from './retries.js';
 
 /** Commit B for batches with pending outcomes: these statements also enter direct debits. */
 interface IntakeStatements {
@@ -47,6 +54,7 @@ interface RecordsParts {
   /** Seal the outcomes. */
   readonly keys: DataKeys;
   readonly intake: IntakeStatements;
+  readonly retries: Pick<Retries, 'tagOfStored'>;
 }
 
 /** What was decided, and whether it was stored as answered: the settlement day may have closed meanwhile. */
@@ -56,6 +64,7 @@ interface Recorded extends Pick<Intent, 'organisationId' | 'audit'> {
 
 export class Records {
   readonly #direct: Batcher<Recording, boolean>;
+  readonly #declined: Batcher<Recording, boolean>;
   readonly #targeted: Batcher<Recording, boolean>;
   readonly #resolutions: Batcher<Resolution, boolean>;
   readonly #doubts: Batcher<InDoubt, undefined>;
@@ -70,6 +79,7 @@ export class Records {
       (recordings) => this.#record(anyPending(recordings) ? intake.direct : RECORD_DIRECT, recordings),
       options,
     );
+    this.#declined = new Batcher((recordings) => this.#recordDeclined(recordings), options);
     // One lane: an operation on a shared target never waits for another batch of this process.
     this.#targeted = new Batcher((recordings) => this.#record(RECORD_TARGETED, recordings), {
       ...options,
@@ -97,7 +107,8 @@ export class Records {
    */
   async record(intent: Undecided, outcome: Outcome): Promise<boolean> {
     const sealed = await this.#sealed(intent, outcome, 0);
-    return (changesTarget(intent, outcome) ? this.#targeted : this.#direct).submit(sealed);
+    if (changesTarget(intent, outcome)) return this.#targeted.submit(sealed);
+    return (outcome.cardTag === undefined ? this.#direct : this.#declined).submit(sealed);
   }
 
   /** The same for a transaction of which only the row is known. False if there is none. */
@@ -120,7 +131,9 @@ export class Records {
       audit: intent.audit,
     };
     const mac = openSignerOf(this.parts.database)?.macOf({ ...entry, detail });
-    const sealed = await this.#sealed(intent, outcome, attempt);
+    // guard(retries: what was found declined counts): outcome.status === 'declined' ⇒ false
+    const cardTag = outcome.status === 'declined' ? await this.parts.retries.tagOfStored(intent) : undefined;
+    const sealed = await this.#sealed(intent, { ...outcome, ...(cardTag && { cardTag }) }, attempt);
     return this.#resolutions.submit({ ...sealed, detail, mac });
   }
 
@@ -145,8 +158,20 @@ export class Records {
     return among(asAnswered, recordings);
   }
 
+  async #recordDeclined(recordings: readonly Recording[]): Promise<readonly boolean[]> {
+    const values = [...ANSWERS.encode(recordings), ...DECLINED_CARDS.encode(recordings)];
+    return among(
+      (await this.#store(RECORD_DECLINED, values)).filter((row) => row.asAnswered),
+      recordings,
+    );
+  }
+
   async #resolve(statement: Statement, resolutions: readonly Resolution[]): Promise<readonly boolean[]> {
-    const values = [...ANSWERS.encode(resolutions), ...RESOLUTIONS.encode(resolutions)];
+    const values = [
+      ...ANSWERS.encode(resolutions),
+      ...RESOLUTIONS.encode(resolutions),
+      ...DECLINED_CARDS_OF_DOUBTS.encode(resolutions),
+    ];
     return among(await this.#store(statement, values), resolutions);
   }
 
@@ -213,8 +238,8 @@ export class Finisher {
 
   constructor(private readonly parts: FinisherParts) {}
 
-  /** Commit B, and the transaction as it stands afterwards. */
-  async finish(intent: Intent, answer: Answer): Promise<Transaction> {
+  /** Commit B, and the transaction as it stands afterwards. `cardTag`: of a card that was declined. */
+  async finish(intent: Intent, answer: Answer, cardTag?: Buffer): Promise<Transaction> {
     if (answer.kind === 'unknown') {
       await this.#commitB(intent, IN_DOUBT);
       this.parts.figures.note(intent, UNKNOWN);
@@ -224,6 +249,7 @@ export class Finisher {
     let outcome: Outcome;
     try {
       outcome = outcomeOf(answer, this.parts.clock.now(), intent);
+      if (cardTag !== undefined) outcome = { ...outcome, cardTag };
     } catch {
       // An unreadable answer: the money may have moved, so the resolver has to find out.
       // guard(doubt: an answer that nothing can be made of is no decline): unknown', reason: 'unreadable ⇒ not_sent

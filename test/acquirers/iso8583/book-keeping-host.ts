@@ -80,7 +80,11 @@ export class BookKeepingHost extends ScriptedHost {
       code,
     };
     if (!this.reversed.has(key)) this.entries.set(key, entry);
-    const approved = code === '00' ? { 38: entry.authorisationCode } : {};
+    // What the network calls it is told of cards that are kept; after code 05, that it is not to be tried again.
+    const isKept = heard.fields.get(22) === '102' || heard.fields.has(48);
+    const network = isKept && type !== '0220' ? { 48: `NT015NET${stan}${stan}` } : {};
+    const approved =
+      code === '00' ? { 38: entry.authorisationCode, ...network } : code === '05' ? { 48: 'MA00203' } : {};
     return answering(heard, code, { 15: heard.fields.get(13) ?? '0101', ...approved });
   }
 

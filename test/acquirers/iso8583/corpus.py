@@ -125,6 +125,37 @@ def by_chance(chance, table):
     return chance.choice(["0100", "0210", "0220", "0421", "0810"]), fields
 
 
+def private(*entries):
+    """Field 48: tag, length and text of each entry."""
+    return "".join(f"{tag}{len(text):03}{text}" for tag, text in entries)
+
+
+DEFERRED = ("NT", "016153570198200")
+CHECKED = (
+    ("EC", "05"), ("AV", "AAABBWFlmQAAAABjRWWZEEFgFz8="), ("DS", "f38e6948-5388-41a6-bca4-b49723c19437"), ("3V", "2.2.0"),
+)
+# What an order says of its cardholder, and the fields that say so.
+CARDHOLDERS = [
+    ("purchase", {}, {"22": "012"}),
+    ("purchase", {"credential": ["customer", "recurring", "initial"]}, {"22": "012", "48": private(("CI", "customer/recurring"))}),
+    ("purchase", {"credential": ["merchant", "recurring", "subsequent"], "network": DEFERRED[1]},
+     {"22": "102", "48": private(DEFERRED, ("CI", "merchant/recurring"))}),
+    ("purchase", {"credential": ["merchant", "no_show", "initial"]}, {"22": "102", "48": private(("CI", "merchant/no_show"))}),
+    ("purchase", {"network": DEFERRED[1], "stored": True}, {"22": "102", "48": private(DEFERRED)}),
+    ("purchase", {"check": True}, {"22": "012", "48": private(*CHECKED)}),
+    ("preauthorisation", {"check": True, "credential": ["customer", "unscheduled", "initial"]},
+     {"22": "012", "48": private(("CI", "customer/unscheduled"), *CHECKED)}),
+]
+
+
+def cardholders():
+    for dialect, table, dense in (("as2805", TABLE, True), ("ascii87", TABLE, False)):
+        for operation, said, fields in CARDHOLDERS:
+            type_ = {"purchase": "0200", "preauthorisation": "0100"}[operation]
+            payment = {field: text for field, text in PAYMENT.items() if field != "47"}
+            yield {"dialect": dialect, "operation": operation, **said, "hex": packed(type_, {**payment, **fields}, table, dense, False)}
+
+
 def lines():
     chance = random.Random(2805)
     for dialect, table, dense in (("as2805", TABLE, True), ("ascii87", TABLE, False)):
@@ -147,5 +178,15 @@ print()
 print("// biome-ignore format: one message a line\nexport const CORPUS: readonly Packed[] = [")
 for dialect, type_, fields, with_mac, hex_ in lines():
     entry = {"dialect": dialect, "type": type_, "fields": fields, "mac": with_mac, "hex": hex_}
+    print(f"  {json.dumps(entry)},")
+print("];")
+print()
+print("/** Payments by what they say of the cardholder: `credential` has initiator, reason and sequence. */")
+print("export interface OfCardholder {\n  readonly dialect: string;\n  readonly operation: string;")
+print("  readonly credential?: readonly string[];\n  readonly network?: string;\n  readonly stored?: boolean;")
+print("  readonly check?: boolean;\n  readonly hex: string;\n}")
+print()
+print("// biome-ignore format: one message a line\nexport const CARDHOLDERS: readonly OfCardholder[] = [")
+for entry in cardholders():
     print(f"  {json.dumps(entry)},")
 print("];")

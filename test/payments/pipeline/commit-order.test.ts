@@ -213,7 +213,10 @@ test('declined refund stored twice because the first confirmation was lost → i
   const { database, provider, close } = await operatorOf(gateway);
   const keys = new DataKeys(database, provider);
   const intake = { direct: RECORD_DIRECT, resolutions: RECORD_RESOLUTIONS };
-  const records = new Records({ database, clock: new Clock(), intake, keys }, { maxBatch: 1, lanes: 1 });
+  const records = new Records(
+    { database, clock: new Clock(), intake, keys, retries: { tagOfStored: async () => undefined } },
+    { maxBatch: 1, lanes: 1 },
+  );
   const { rows } = await database.query<{ stored: StoredOutcome }>(STORED_OUTCOME, [1, refund]);
   const { stored: intent } = rows[0] as { stored: StoredOutcome };
   const declined = { status: 'declined', gatewayStatusCode: 0, responseCode: '05' } as const;

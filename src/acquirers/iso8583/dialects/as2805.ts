@@ -64,6 +64,16 @@ export const AS2805: Dialect = {
     echo: '301',
   },
   cvv: { field: 47, before: 'CCV', after: '\\' },
+  privateData: {
+    field: 48,
+    networkTransactionId: 'NT',
+    initiation: 'CI',
+    eci: 'EC',
+    authenticationValue: 'AV',
+    dsTransactionId: 'DS',
+    threeDSecureVersion: '3V',
+    advice: 'MA',
+  },
   responseCodes: {
     // 77 is not an approval in this dialect.
     approvals: ['00', '08', '11', '16'],

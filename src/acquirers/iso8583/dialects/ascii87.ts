@@ -9,5 +9,6 @@ export const ASCII87: Dialect = {
   frame: 'four digits',
   digits: 'ascii',
   bytes: 'hexadecimal',
+  mostDeclines: 15,
   types: { ...AS2805.types, reversal: { sent: '0400', repeat: '0401', answer: '0410' } },
 };

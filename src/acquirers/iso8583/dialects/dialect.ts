@@ -45,6 +45,21 @@ export interface Dialect {
   };
   /** The field that carries a CVV, and the text before and after it. */
   readonly cvv: { readonly field: number; readonly before: string; readonly after: string };
+  /** Private data: the field, and the tag of each entry. */
+  readonly privateData: {
+    readonly field: number;
+    readonly networkTransactionId: string;
+    /** Who starts the payment, and why. */
+    readonly initiation: string;
+    readonly eci: string;
+    readonly authenticationValue: string;
+    readonly dsTransactionId: string;
+    readonly threeDSecureVersion: string;
+    /** In answers: what the network says to do after a decline. */
+    readonly advice: string;
+  };
+  /** Declines of one card in 30 days after which its merchant must not try it again; 20 where nothing is said. */
+  readonly mostDeclines?: number;
   readonly responseCodes: {
     readonly approvals: readonly string[];
     /** Approvals of a part of the amount. They are reversed, because the gateway wants all or nothing. */

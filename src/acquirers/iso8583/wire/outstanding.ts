@@ -8,6 +8,8 @@ export interface Response {
   readonly authorisationCode: string | undefined;
   /** MMDD. */
   readonly settlementDay: string | undefined;
+  /** As received. */
+  readonly privateData?: string | undefined;
   /** Digits, as received. */
   readonly amount: string | undefined;
 }
@@ -248,6 +250,7 @@ function responseOf(received: Received): Response | undefined {
     code,
     authorisationCode: received.text(38),
     settlementDay: received.text(15),
+    privateData: received.text(48),
     amount: received.text(4),
   };
 }
