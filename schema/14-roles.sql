@@ -67,6 +67,13 @@ BEGIN
   GRANT UPDATE (status) ON checkout TO tollgate_operator;
   GRANT UPDATE (outcome, audit) ON checkout_attempt TO tollgate_application;
   REVOKE INSERT ON checkout_attempt FROM tollgate_operator;
+  -- The same for schedules: operators pause and cancel them.
+  -- guard(roles: nobody removes a schedule): REVOKE UPDATE, DELETE ON schedule, ⇒ REVOKE UPDATE ON schedule,
+  REVOKE UPDATE, DELETE ON schedule, schedule_date FROM tollgate_application, tollgate_operator;
+  GRANT UPDATE (terms, next_n, ended_at, due_at, held_until, events) ON schedule TO tollgate_application;
+  GRANT UPDATE (terms, due_at, events) ON schedule TO tollgate_operator;
+  GRANT UPDATE (status, attempt, refusals, look_at, reason, audit, decided_at) ON schedule_date TO tollgate_application;
+  REVOKE INSERT ON schedule, schedule_date FROM tollgate_operator;
   -- What is sealed there is for those who serve. A key under which something is sealed is not destroyed.
   -- guard(roles: operators do not get at cards for one payment): REVOKE ALL ON one_time_card FROM tollgate_operator; ⇒
   REVOKE ALL ON one_time_card FROM tollgate_operator;

@@ -23,6 +23,7 @@ const FOLDERS = [
   'settlement',
   'webhooks',
   'checkout',
+  'schedules',
   'figures',
   'installation',
   'demo',

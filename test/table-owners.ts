@@ -30,6 +30,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   card_of_deleted_customer: 'payments',
   checkout: 'checkout',
   checkout_attempt: 'checkout',
+  schedule: 'schedules',
+  schedule_date: 'schedules',
   one_time_card: 'vault',
   declined_card: 'payments',
   limit_attempt: 'payments',

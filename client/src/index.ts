@@ -24,6 +24,7 @@ export {
   transactionTypeOf,
 } from './outcome.js';
 export type { Page, Pages } from './pages.js';
+export type { ScheduleOptions, Schedules } from './schedules.js';
 export type { TollgateOptions } from './settings.js';
 export { type Recovered, Tollgate } from './tollgate.js';
 export type { Customers, Tokens, VaultOptions } from './vault.js';

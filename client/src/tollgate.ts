@@ -8,6 +8,7 @@ import { read, type Transaction } from './outcome.js';
 import { cursorIn, Pages } from './pages.js';
 import { Patience } from './patience.js';
 import { Search } from './recovery.js';
+import { Schedules } from './schedules.js';
 import { type Settings, settingsOf, type TollgateOptions } from './settings.js';
 import { Transport } from './transport.js';
 import { Customers, Tokens } from './vault.js';
@@ -39,6 +40,7 @@ const WAIT_SECONDS = 20;
 
 export class Tollgate {
   readonly checkouts: Checkouts;
+  readonly schedules: Schedules;
   readonly customers: Customers;
   readonly tokens: Tokens;
   readonly #settings: Settings;
@@ -53,6 +55,7 @@ export class Tollgate {
     this.#asking = new Asking(this.#settings, this.#transport);
     this.#creations = new Creations(this.#settings, this.#transport);
     this.checkouts = new Checkouts(this.#asking);
+    this.schedules = new Schedules(this.#asking);
     this.customers = new Customers(this.#asking);
     this.tokens = new Tokens(this.#asking);
   }

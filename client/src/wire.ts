@@ -187,6 +187,7 @@ export interface CustomerList {
 export interface ErrorLinks {
   readonly transaction?: Link;
   readonly checkout?: Link;
+  readonly schedule?: Link;
   readonly base?: Link;
 }
 
@@ -199,18 +200,18 @@ export interface Event {
   /** The same event always has the same; no other has it. */
   readonly id: string;
   /** What happened. Ignore types that you do not know: there may be new ones. */
-  readonly type: OpenEnum<'transaction.unknown' | 'transaction.approved' | 'transaction.declined' | 'transaction.pending' | 'transaction.error' | 'transaction.voided' | 'directdebit.returned' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'checkout.complete' | 'checkout.expired' | 'checkout.cancelled' | 'limit.reached'>;
+  readonly type: OpenEnum<'transaction.unknown' | 'transaction.approved' | 'transaction.declined' | 'transaction.pending' | 'transaction.error' | 'transaction.voided' | 'directdebit.returned' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'checkout.complete' | 'checkout.expired' | 'checkout.cancelled' | 'schedule.payment_failed' | 'schedule.paused' | 'schedule.ended' | 'limit.reached'>;
   /** Sydney local time. */
   readonly created: string;
   readonly merchant: EventMerchant;
-  /** Counts the events of one transaction, customer, token, checkout or limit from 1. */
+  /** Counts the events of one transaction, customer, token, checkout, schedule or limit from 1. */
   readonly version: number;
   readonly data: EventData;
 }
 
-/** What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it; which limit was reached. */
+/** What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it; of a schedule, which date has failed and why; which limit was reached. */
 export interface EventData {
-  /** Of a transaction, or of the one that has paid a checkout. */
+  /** Of a transaction, of the one that has paid a checkout, or of the last payment of a date. */
   readonly audit?: number;
   /** Sydney local time. Approximate on creating responses, exact on lookups. */
   readonly gateway_timestamp?: string;
@@ -232,6 +233,14 @@ export interface EventData {
   readonly active?: boolean;
   /** Of a checkout. */
   readonly checkout_id?: string;
+  /** Of a schedule. */
+  readonly schedule_id?: string;
+  /** Of a schedule, that has failed. */
+  readonly date?: string;
+  /** Of a schedule that was paused or has ended. */
+  readonly schedule_status?: string;
+  /** Why a date has failed, or a schedule was paused. */
+  readonly reason?: string;
   readonly limit?: ReachedLimit;
   readonly _links: EventDataLinks;
 }
@@ -409,6 +418,23 @@ export interface NewCustomer {
   readonly name: string;
 }
 
+export interface NewScheduleDetails {
+  /** The merchant's reference, which each transaction gets, too. */
+  readonly reference: string;
+  /** Of a token in the vault: a card, or a bank account. */
+  readonly virtual_pan: string;
+  readonly amount_details: AmountDetails;
+  /** The day in Sydney of the first payment: today, or later. */
+  readonly first_date: string;
+  readonly every: ScheduleInterval;
+  /** How many dates there are. Not with `until`. */
+  readonly count?: number;
+  /** The last day that a date can be on. Not with `count`. */
+  readonly until?: string;
+  /** After a date has failed: go on with the next one, or pause. */
+  readonly on_failure?: 'continue' | 'pause';
+}
+
 export interface NewToken {
   /** The name of the token, unique for the customer. */
   readonly preferred_name: string;
@@ -475,6 +501,107 @@ export interface ReachedLimit {
 
 /** Key-value pairs to keep with the transaction. They come back with `GATEWAY.REQUEST.KVP.` before each key. */
 export type RequestKvps = Readonly<Record<string, string>>;
+
+export interface Schedule {
+  readonly id: string;
+  /** `ended`: its last date was decided. */
+  readonly status: OpenEnum<'active' | 'paused' | 'ended' | 'cancelled'>;
+  /** Sydney local time. */
+  readonly created: string;
+  readonly merchant: TransactionMerchant;
+  readonly schedule: ScheduleDetails;
+  /** Whose token it is. */
+  readonly customer_id: number;
+  /** Absent where there is none. */
+  readonly next_date?: string;
+  /** The last 20 that were begun, the newest first. Not in lists. */
+  readonly dates?: readonly ScheduleDate[];
+  readonly counts?: ScheduleCounts;
+  readonly _links: ScheduleLinks;
+}
+
+export interface ScheduleAmount {
+  readonly total_amount: string;
+  readonly currency: string;
+}
+
+export interface ScheduleChange {
+  readonly schedule: ScheduleChangeDetails;
+}
+
+export interface ScheduleChangeDetails {
+  readonly amount_details?: AmountDetails;
+  /** The day of the next date. Those after it are counted from there. */
+  readonly next_date?: string;
+}
+
+/** Of all dates. Not in lists. */
+export interface ScheduleCounts {
+  readonly paid: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+export interface ScheduleDate {
+  readonly date: string;
+  /** `pending`: a direct debit that the bank may still return. `skipped`: it passed while the schedule was paused, or the schedule was cancelled. `paid`, `failed` and `skipped` are final. */
+  readonly status: OpenEnum<'processing' | 'pending' | 'retrying' | 'paid' | 'failed' | 'skipped'>;
+  /** The last payment of this date. */
+  readonly audit?: number;
+  /** Why it is tried again, has failed, or was skipped. */
+  readonly reason?: string;
+  /** When it is tried again. Sydney local time. */
+  readonly next_try?: string;
+}
+
+export interface ScheduleDetails {
+  readonly reference: string;
+  readonly virtual_pan: string;
+  readonly amount_details: ScheduleAmount;
+  readonly first_date: string;
+  readonly every: ScheduleEvery;
+  readonly count?: number;
+  readonly until?: string;
+  /** After a date has failed. */
+  readonly on_failure: OpenEnum<'continue' | 'pause'>;
+}
+
+export interface ScheduleEvery {
+  readonly days?: number;
+  readonly weeks?: number;
+  readonly months?: number;
+}
+
+/** Exactly one of the three. Months count from the first date: the 31st is the last day of a shorter month. */
+export interface ScheduleInterval {
+  /** Every so many days. */
+  readonly days?: number;
+  /** Every so many weeks. */
+  readonly weeks?: number;
+  /** Every so many months. */
+  readonly months?: number;
+}
+
+/** What can be done with it now; `transaction` is the newest payment. */
+export interface ScheduleLinks {
+  readonly self: Link;
+  readonly customer: Link;
+  readonly token: Link;
+  readonly pause?: Link;
+  readonly resume?: Link;
+  readonly cancel?: Link;
+  readonly transaction?: Link;
+}
+
+export interface ScheduleList {
+  readonly _links: ListLinks;
+  readonly results: readonly Schedule[];
+}
+
+export interface ScheduleRequest {
+  readonly merchant: Merchant;
+  readonly schedule: NewScheduleDetails;
+}
 
 export interface SearchResults {
   readonly results: readonly LookedUpTransaction[];
@@ -683,6 +810,20 @@ export interface HistoryQuery {
   readonly target_audit?: number;
   /** What a payer tried on the page of this checkout, and what came of it. */
   readonly checkout_id?: string;
+  /** How many on a page. */
+  readonly limit?: number;
+  /** Part of `_links.next`: where the page before ended. */
+  readonly after?: string;
+}
+
+export interface ScheduleQuery {
+  /** Of this merchant. Default: the one that the user is assigned to. */
+  readonly merchant_id?: number;
+  /** With a token of this customer. */
+  readonly customer_id?: number;
+  readonly status?: 'active' | 'paused' | 'ended' | 'cancelled';
+  /** The `X-Correlation-Id` of the request that created it, however long ago. */
+  readonly correlation_id_lookup?: string;
   /** How many on a page. */
   readonly limit?: number;
   /** Part of `_links.next`: where the page before ended. */

@@ -23,7 +23,14 @@ export interface Reply {
   readonly outcome?: string;
 }
 
-export type Tag = 'Transactions' | 'Checkouts' | 'Settlements' | 'Customers' | 'Tokens' | 'Events';
+export type Tag =
+  | 'Transactions'
+  | 'Checkouts'
+  | 'Schedules'
+  | 'Settlements'
+  | 'Customers'
+  | 'Tokens'
+  | 'Events';
 
 interface Success {
   readonly status: number;

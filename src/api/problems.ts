@@ -25,6 +25,7 @@ export const PROBLEMS = {
   customer_not_found: { status: 404, message: 'There is no such customer.' },
   token_not_found: { status: 404, message: 'There is no such token.' },
   checkout_not_found: { status: 404, message: 'There is no such checkout.' },
+  schedule_not_found: { status: 404, message: 'There is no such schedule.' },
   method_not_allowed: {
     status: 405,
     message: 'This address does not take this method; see the Allow header.',
@@ -61,6 +62,10 @@ export const PROBLEMS = {
     message: 'The amount is more than the preauthorised amount.',
   },
   refund_exceeds_original: { status: 422, message: 'The amount is more than what is left to refund.' },
+  schedule_not_open: {
+    status: 422,
+    message: 'This schedule has ended or was cancelled, or it is paused or active already.',
+  },
   checkout_not_open: {
     status: 422,
     message: 'This checkout is not open: it has ended, or an attempt to pay it is under way.',
@@ -118,6 +123,7 @@ interface RefusalLinks {
   /** The transaction that the client must know about. */
   readonly audit?: Audit | undefined;
   readonly checkout?: string;
+  readonly schedule?: string;
   /** Where the client is to call instead, if that is known. */
   readonly base?: string | undefined;
 }

@@ -18,7 +18,9 @@ interface RefusalResponse {
       error_message: string;
       location: readonly string[];
     }[];
-    readonly _links?: { readonly [Name in 'transaction' | 'checkout' | 'base']?: { href: string } };
+    readonly _links?: {
+      readonly [Name in 'transaction' | 'checkout' | 'schedule' | 'base']?: { href: string };
+    };
   };
 }
 
@@ -104,7 +106,7 @@ export function refusalForMethod(method: string, refusal: RefusedRequest): Refus
 }
 
 export function refusalResponse({ status, code, problems, links }: RefusedRequest): RefusalResponse {
-  const { audit, checkout, base } = links;
+  const { audit, checkout, schedule, base } = links;
   const inDoubt = code === 'acquirer_timeout' || code === 'acquirer_answer_unreadable';
   return {
     status,
@@ -120,6 +122,7 @@ export function refusalResponse({ status, code, problems, links }: RefusedReques
       })),
       ...(audit !== undefined && { _links: { transaction: { href: transactionPath(audit) } } }),
       ...(checkout !== undefined && { _links: { checkout: { href: checkout } } }),
+      ...(schedule !== undefined && { _links: { schedule: { href: schedule } } }),
       ...(base !== undefined && { _links: { base: { href: base } } }),
     },
   };

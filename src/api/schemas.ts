@@ -107,7 +107,12 @@ export const Errors = Type.Object(
     ),
     _links: Type.Optional(
       Type.Object(
-        { transaction: Type.Optional(Link), checkout: Type.Optional(Link), base: Type.Optional(Link) },
+        {
+          transaction: Type.Optional(Link),
+          checkout: Type.Optional(Link),
+          schedule: Type.Optional(Link),
+          base: Type.Optional(Link),
+        },
         { title: 'ErrorLinks', ...OPEN },
       ),
     ),

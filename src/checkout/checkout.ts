@@ -1,7 +1,7 @@
 // A checkout: what a payer is asked to pay on a page of the gateway, and what has come of it.
-import { randomInt } from 'node:crypto';
 import type { Audit, CustomerId, MerchantId, OrganisationId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
+import { makeUnguessableId, unguessableIdPattern } from '../values/unguessable-id.js';
 
 export const OPERATIONS = ['purchase', 'preauthorisation', 'tokenise'] as const;
 export type CheckoutOperation = (typeof OPERATIONS)[number];
@@ -64,21 +64,16 @@ export type Paid = { readonly audit: Audit } | { readonly virtualPan: string };
 export const MOST_ATTEMPTS = 10;
 
 const PREFIX = 'co_';
-/** Without digits and vowels: no ID looks like a card number, or spells a word. */
-const LETTERS = 'bcdfghjkmnpqrstvwxyz';
-const LENGTH = 28;
 
-export const CHECKOUT_ID_PATTERN = `^${PREFIX}[${LETTERS}]{${LENGTH}}$`;
+export const CHECKOUT_ID_PATTERN = unguessableIdPattern(PREFIX);
 const checkoutId = new RegExp(CHECKOUT_ID_PATTERN);
 
 export function isCheckoutId(text: string): boolean {
   return checkoutId.test(text);
 }
 
-/** 121 bits that nobody can guess. */
 export function makeCheckoutId(): string {
-  const letters = Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]);
-  return PREFIX + letters.join('');
+  return makeUnguessableId(PREFIX);
 }
 
 /** Under which an attempt is one payment, whoever tries it how often. */

@@ -18,10 +18,13 @@ export const EVENT_TYPES = [
   'checkout.complete',
   'checkout.expired',
   'checkout.cancelled',
+  'schedule.payment_failed',
+  'schedule.paused',
+  'schedule.ended',
   'limit.reached',
 ] as const;
 
-export const SUBJECT_KINDS = ['transaction', 'customer', 'token', 'checkout', 'limit'] as const;
+export const SUBJECT_KINDS = ['transaction', 'customer', 'token', 'checkout', 'schedule', 'limit'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
 /** The prefixes of event types. */
@@ -30,6 +33,7 @@ const GROUPS: Readonly<Record<SubjectKind, readonly string[]>> = {
   customer: ['customer'],
   token: ['token'],
   checkout: ['checkout'],
+  schedule: ['schedule'],
   limit: ['limit'],
 };
 
@@ -64,7 +68,8 @@ export function eventId({ merchantId, type, subject, version }: IdentifiedBy): s
   return `evt_${merchantId}_${subjectKind(type)}_${subject}_${version}`;
 }
 
-const EVENT_ID = /^evt_(\d{1,10})_(transaction|customer|token|checkout|limit)_(\d{1,10})_(\d{1,10})$/;
+const EVENT_ID =
+  /^evt_(\d{1,10})_(transaction|customer|token|checkout|schedule|limit)_(\d{1,10})_(\d{1,10})$/;
 
 /** Undefined if the text is not an event ID. `groups`: the possible type prefixes. */
 export function parseEventId(id: string):

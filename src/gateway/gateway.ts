@@ -21,6 +21,7 @@ import { TransactionFigures } from '../payments/transaction-figures.js';
 import type { Database } from '../postgres/database.js';
 import { schemaIsCurrent } from '../postgres/schema.js';
 import { referenceDocuments } from '../reference/documents.js';
+import type { Schedules } from '../schedules/schedules.js';
 import { SettlementReports } from '../settlement/report.js';
 import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/time.js';
@@ -40,6 +41,7 @@ import { SpanExport } from './observability/span-export.js';
 import { StoredFigures } from './observability/stored-figures.js';
 import { assemblePipeline, type Pipeline } from './pipeline.js';
 import { type ProcessRegistration, register } from './process-registration.js';
+import { openSchedules } from './schedules.js';
 import { type Settings, SettingsError } from './settings/settings.js';
 import { startLinks } from './start-links.js';
 import { openVault, type Vault } from './vault.js';
@@ -196,6 +198,7 @@ export function startGateway({
     };
     const requestLog = new RequestLog(log);
     const checkouts = openCheckouts({ ...parts, pipeline }, stack);
+    const { schedules, scheduleFigures } = openSchedules({ ...parts, pipeline }, stack);
     const ofPayers = { ...parts, ...checkouts, pipeline, certificate, requestLog, backlog: BACKLOG };
     const payersListener = await listenToPayers({ ...ofPayers, requests: counting.requests }, stack);
     const checkoutUrl = settings.checkoutUrl ?? payersListener?.url;
@@ -204,6 +207,7 @@ export function startGateway({
         ...parts,
         ...counting,
         ...checkouts,
+        schedules,
         disk,
         certificate,
         callers,
@@ -221,6 +225,7 @@ export function startGateway({
       pipeline,
       feed: events.watcher,
       webhooks,
+      scheduleFigures,
       server,
       payersListener,
     };
@@ -267,6 +272,7 @@ interface ServerParts {
   readonly callers: Callers;
   readonly checkouts: Checkouts;
   readonly payers: Payers;
+  readonly schedules: Schedules;
   readonly checkoutUrl: string | undefined;
   readonly requestLog: RequestLog;
 }
@@ -306,6 +312,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     requestLog: parts.requestLog,
     checkouts: parts.checkouts,
     payers: parts.payers,
+    schedules: parts.schedules,
     checkoutUrl: parts.checkoutUrl,
     failedAnswers: new FailedAnswers(log),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),

@@ -28,6 +28,7 @@ import type { UserRow } from '../organisations/users/users.js';
 import { LIST_USERS } from '../organisations/users/users.sql.js';
 import { verifyRequests } from '../payments/requests/operator-request.js';
 import { type Queryable, REPEATABLE_READ } from '../postgres/database.js';
+import { sealedSchedules } from '../schedules/schedules.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import { readEndpoints, rowOfEndpoint } from '../webhooks/endpoints.js';
@@ -96,6 +97,7 @@ export async function* sealedRowsOf(
     yield* rowsOfMerchants(database, merchant);
     for (const endpoint of await readEndpoints(database, merchant)) yield rowOfEndpoint(endpoint);
     yield* sealedFiles(database, merchant);
+    yield* sealedSchedules(database, merchant);
   }
 }
 
@@ -107,6 +109,7 @@ async function* sealedRows(
 ): AsyncGenerator<FoundRow> {
   yield* directions(database, key, merchant);
   yield* sealedFiles(database, merchant);
+  yield* sealedSchedules(database, merchant);
   if (merchant !== undefined) return;
   const { rows: operators } = await database.query<OperatorRow>(LIST_OPERATORS);
   for (const row of operators)

@@ -65,6 +65,11 @@ export type JournalAction =
   | 'checkout.agreed'
   | 'checkout.added'
   | 'checkout.cancelled'
+  | 'schedule.added'
+  | 'schedule.changed'
+  | 'schedule.paused'
+  | 'schedule.resumed'
+  | 'schedule.cancelled'
   | 'webhook.added'
   | 'webhook.rotated'
   | 'webhook.disabled'
@@ -119,7 +124,7 @@ export type JournalAction =
   | 'gateway.restore_reconciled';
 
 export interface JournalEntry {
-  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes`, `gateway:log-ins`, `gateway:webhooks` or `gateway:seals`. */
+  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes`, `gateway:log-ins`, `gateway:schedules`, `gateway:webhooks` or `gateway:seals`. */
   readonly actor: string;
   readonly action: JournalAction;
   readonly organisationId?: OrganisationId | undefined;

@@ -38,6 +38,21 @@ ${LOG}(checkout.status, checkout.result?.audit);`,
 ${LOG}(checkout?.url);`,
   cancelCheckout: () => `const checkout = await tollgate.checkouts.cancel(checkoutId);
 ${LOG}(checkout.status);`,
+  createSchedule: (body) => `const schedule = await tollgate.schedules.create(${body});
+${LOG}(schedule.id, schedule.next_date);`,
+  lookUpSchedule: () => `const schedule = await tollgate.schedules.get(scheduleId);
+${LOG}(schedule.status, schedule.dates);`,
+  listSchedules: () => `for await (const schedule of tollgate.schedules.list({ status: 'active' })) {
+  ${LOG}(schedule.id, schedule.next_date);
+}`,
+  changeSchedule: (body) => `const schedule = await tollgate.schedules.update(scheduleId, ${body});
+${LOG}(schedule.next_date);`,
+  pauseSchedule: () => `const schedule = await tollgate.schedules.pause(scheduleId);
+${LOG}(schedule.status);`,
+  resumeSchedule: () => `const schedule = await tollgate.schedules.resume(scheduleId);
+${LOG}(schedule.status);`,
+  cancelSchedule: () => `const schedule = await tollgate.schedules.cancel(scheduleId);
+${LOG}(schedule.status);`,
   settlementOfDay: () => `const day = await tollgate.settlement('2026-11-16');
 ${LOG}(day.closed, day.net);`,
   searchCustomers: () => `for await (const customer of tollgate.customers.list({ name: 'Ada' })) {
@@ -123,6 +138,26 @@ print(checkout.status, checkout.audit)`,
 print(checkout and checkout.url)`,
   cancelCheckout: `checkout = tollgate.checkouts.cancel(checkout_id)
 print(checkout.status)`,
+  createSchedule: `schedule = tollgate.schedules.create(
+    reference="subscription-1001",
+    virtual_pan="9217664744023758",
+${AMOUNT}
+    first_date="2036-12-01",
+    every={"months": 1},
+)
+print(schedule.id, schedule.next_date)`,
+  lookUpSchedule: `schedule = tollgate.schedules.get(schedule_id)
+print(schedule.status, schedule.raw["dates"])`,
+  listSchedules: `for schedule in tollgate.schedules.list(status="active"):
+    print(schedule.id, schedule.next_date)`,
+  changeSchedule: `schedule = tollgate.schedules.update(schedule_id, next_date="2036-12-05")
+print(schedule.next_date)`,
+  pauseSchedule: `schedule = tollgate.schedules.pause(schedule_id)
+print(schedule.status)`,
+  resumeSchedule: `schedule = tollgate.schedules.resume(schedule_id)
+print(schedule.status)`,
+  cancelSchedule: `schedule = tollgate.schedules.cancel(schedule_id)
+print(schedule.status)`,
   settlementOfDay: `day = tollgate.settlement("2026-11-16")
 print(day.closed, day.net)`,
   searchCustomers: `for customer in tollgate.customers.list(name="Ada"):

@@ -77,6 +77,16 @@ export function addDays(date: string, days: number): string {
   return Temporal.PlainDate.from(date).add({ days }).toString();
 }
 
+/** How far apart the dates of something regular are. */
+export type Interval = { readonly [Unit in 'days' | 'weeks' | 'months']?: number };
+
+/** So many intervals after the date. In a month that is too short it is the last day: the 31st is the 28th of February, and then the 31st. */
+export function dateAfter(date: string, interval: Interval, times: number): string {
+  const { days = 0, weeks = 0, months = 0 } = interval;
+  const after = { days: days * times, weeks: weeks * times, months: months * times };
+  return Temporal.PlainDate.from(date).add(after).toString();
+}
+
 const SATURDAY = 6;
 
 /** Whether the banks of New South Wales are open on the date. */

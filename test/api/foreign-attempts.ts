@@ -22,6 +22,7 @@ export interface Things {
   /** The correlation ID of a purchase. */
   readonly correlationId: string;
   readonly checkoutId: string;
+  readonly scheduleId: string;
 }
 
 export interface Attempt {
@@ -75,7 +76,7 @@ export function attemptsOf(
     };
   };
   return [
-    ...foreignIds(parameters, things, who.ownCustomer).map(({ what, path, error }) => ({
+    ...foreignIds(operation, things, who.ownCustomer).map(({ what, path, error }) => ({
       what,
       ...make(who.own, path),
       status: 404,
@@ -107,7 +108,8 @@ export function attemptsOf(
   ];
 }
 
-function foreignIds(parameters: readonly string[], things: Things, ownCustomer: number | undefined) {
+function foreignIds(operation: Operation, things: Things, ownCustomer: number | undefined) {
+  const parameters = parametersOf(operation);
   // A day is nobody's.
   if (parameters.length === 0 || parameters.includes('date')) return [];
   if (parameters.includes('audit')) {
@@ -118,6 +120,14 @@ function foreignIds(parameters: readonly string[], things: Things, ownCustomer: 
     }));
   }
   if (parameters.includes('id')) {
+    if (operation.route.startsWith('/schedules'))
+      return [
+        {
+          what: 'a schedule of merchant 1',
+          path: { id: things.scheduleId },
+          error: 'schedule_not_found path/id',
+        },
+      ];
     const theirs = { id: things.checkoutId };
     return [{ what: 'a checkout of merchant 1', path: theirs, error: 'checkout_not_found path/id' }];
   }
@@ -147,7 +157,8 @@ function searches({ method, query, route }: Operation, things: Things): { what: 
     target_audit: things.audits['a refunded purchase'] as number,
     last_four: DECLINED_CARD.slice(-4),
   };
-  const after = route === '/transactions/history' ? things.historyAfter : things.after;
+  const isByTime = route === '/transactions/history' || route === '/schedules';
+  const after = isByTime ? things.historyAfter : things.after;
   const cursors: Fill[] = fieldsOf(query).includes('after') ? [{}, { after }] : [{}];
   return fieldsOf(query)
     .filter((name) => values[name] !== undefined)

@@ -7,6 +7,7 @@ import { type Answer, type Client, client } from '../../testkit/client.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { createCheckout } from '../../testkit/payer.js';
+import { createSchedule } from '../../testkit/schedules.js';
 import { rowsOf } from '../../testkit/secret-scan.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 import { vaultOf } from '../../testkit/vault-client.js';
@@ -112,6 +113,7 @@ async function makeThings({ api }: TestGateway): Promise<Things> {
     historyAfter: cursorIn(nextInHistory),
     correlationId,
     checkoutId: (await createCheckout(api)).body.id,
+    scheduleId: (await createSchedule(api, token.virtualPan, { first_date: '2036-12-01' })).body.id,
   };
 }
 

@@ -8,6 +8,7 @@ import { type Document, typesOf } from '../../testkit/openapi-types.js';
 const QUERIES = {
   searchTransactions: 'SearchQuery',
   listTransactions: 'HistoryQuery',
+  listSchedules: 'ScheduleQuery',
   searchCustomers: 'CustomerQuery',
   listTokens: 'TokenQuery',
   listEvents: 'EventQuery',

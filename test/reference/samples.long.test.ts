@@ -13,6 +13,7 @@ import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { dataDirectory } from '../../testkit/gateway-process.js';
 import { textOf } from '../../testkit/page-text.js';
 import { environmentWithoutSettings, PROJECT_ROOT } from '../../testkit/project.js';
+import { createSchedule } from '../../testkit/schedules.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
 type Language = 'curl' | 'typescript' | 'python';
@@ -44,14 +45,20 @@ async function values(operationId: string) {
     operationId === 'createCompletion'
       ? await api.preauthorise({ amount: '1995', correlationId })
       : await api.purchase({ amount: '1995', correlationId });
-  const { customerId, id: tokenId } = await vaultOf(api).newToken();
+  const { customerId, id: tokenId, virtualPan } = await vaultOf(api).newToken();
   const { example } = OPERATIONS.find(({ id }) => id === 'createCheckout') ?? {};
   const { body } = await api.post('/checkouts', example, correlationId);
-  return { audit: payment.body.audit, correlationId, customerId, tokenId, checkoutId: body.id };
+  const later = { first_date: '2036-12-01', every: { months: 1 } };
+  const scheduleId = (await createSchedule(api, virtualPan, later)).body.id;
+  if (operationId === 'resumeSchedule') await api.call(`/schedules/${scheduleId}/pause`, { method: 'POST' });
+  const { audit } = payment.body;
+  return { audit, correlationId, customerId, tokenId, virtualPan, checkoutId: body.id, scheduleId };
 }
 
 const sample = (entry: (typeof ENTRIES)[number], language: Language) =>
   sampleIn(requestSamples(entry).text, language);
+/** A token that is there, in place of the example's. */
+const withToken = (text: string, virtualPan: string) => text.replaceAll('9217664744023758', virtualPan);
 const here = (text: string) =>
   text.replaceAll(`http://HOST:PORT/v1`, gateway.baseUrl).replaceAll('demo', gateway.owner.username);
 
@@ -64,13 +71,13 @@ test('every operation has a sample in each language', () => {
 test('the samples for curl → each succeeds, and gets the response of its example', async () => {
   const blocks = await Promise.all(
     ENTRIES.map(async (entry) => {
-      const { audit, correlationId, customerId, tokenId, checkoutId } = await values(
-        entry.operation.operationId,
-      );
+      const { operationId } = entry.operation;
+      const { audit, correlationId, customerId, tokenId, virtualPan, checkoutId, scheduleId } =
+        await values(operationId);
       return [
-        `ID=${checkoutId} AUDIT=${audit} CUSTOMER_ID=${customerId} TOKEN_ID=${tokenId} DATE=2026-11-16 MERCHANT_ID=1`,
+        `ID=${operationId.endsWith('Schedule') ? scheduleId : checkoutId} AUDIT=${audit} CUSTOMER_ID=${customerId} TOKEN_ID=${tokenId} DATE=2026-11-16 MERCHANT_ID=1`,
         `CORRELATION_ID_LOOKUP=${correlationId}`,
-        sample(entry, 'curl'),
+        withToken(sample(entry, 'curl'), virtualPan),
       ].join('\n');
     }),
   );
@@ -124,19 +131,18 @@ test('the samples in TypeScript → each runs, and prints its result', async () 
   for (const entry of ENTRIES) {
     const { operationId } = entry.operation;
     const said: unknown[][] = [];
-    const given = {
-      tollgate,
-      console: { log: (...words: unknown[]) => said.push(words) },
-      ...(await values(operationId)),
-    };
-    await new Program(...Object.keys(given), sample(entry, 'typescript'))(...Object.values(given));
+    const { virtualPan, ...made } = await values(operationId);
+    const given = { tollgate, console: { log: (...words: unknown[]) => said.push(words) }, ...made };
+    const program = withToken(sample(entry, 'typescript'), virtualPan);
+    await new Program(...Object.keys(given), program)(...Object.values(given));
     const isDeletion = operationId.startsWith('delete');
     expect([operationId, said.length > 0]).toEqual([operationId, !isDeletion]);
     if (
       entry.operation.responses[201] !== undefined &&
       operationId !== 'findOrCreateCustomer' &&
       operationId !== 'createToken' &&
-      operationId !== 'createCheckout'
+      operationId !== 'createCheckout' &&
+      operationId !== 'createSchedule'
     )
       expect(said[0]).toEqual([expect.any(Number), 'approved']);
   }
@@ -152,12 +158,13 @@ describe.skipIf(!isPythonThere)(
       const blocks = await Promise.all(
         ENTRIES.map(async (entry) => {
           const { operationId } = entry.operation;
-          const { audit, correlationId, customerId, tokenId, checkoutId } = await values(operationId);
+          const { audit, correlationId, customerId, tokenId, virtualPan, checkoutId, scheduleId } =
+            await values(operationId);
           return [
             `print("--", "${operationId}")`,
             `audit, customer_id, token_id, correlation_id = ${audit}, ${customerId}, ${tokenId}, "${correlationId}"`,
-            `checkout_id = "${checkoutId}"`,
-            sample(entry, 'python'),
+            `checkout_id, schedule_id = "${checkoutId}", "${scheduleId}"`,
+            withToken(sample(entry, 'python'), virtualPan),
           ].join('\n');
         }),
       );

@@ -172,6 +172,20 @@ class Checkout:
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """Payments that happen by themselves on their day."""
+
+    id: str
+    #: `active`, `paused`, `ended` or `cancelled`; there may be new ones.
+    status: str
+    merchant_id: int
+    customer_id: int
+    #: None where there is none any more.
+    next_date: str | None
+    raw: Json = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
 class Event:
     id: str
     type: str
@@ -245,6 +259,18 @@ def read_checkouts(body: object) -> list[Checkout]:
     if not isinstance(results, list):
         raise Unreadable
     return [read_checkout(each) for each in results]
+
+
+def read_schedule(body: object) -> Schedule:
+    whole = _object(body)
+    return Schedule(
+        id=_text(whole.get("id")),
+        status=_text(whole.get("status")),
+        merchant_id=_integer(_object(whole.get("merchant")).get("id")),
+        customer_id=_integer(whole.get("customer_id")),
+        next_date=_text_or_none(whole.get("next_date")),
+        raw=whole,
+    )
 
 
 def read_customer(body: object) -> Customer:

@@ -22,6 +22,7 @@ from .pages import Page, Pages, read_page
 from .patience import Patience
 from .payments import Payments
 from .recovery import Search
+from .schedules import Schedules
 from .settings import Settings
 from .settlement import Settlement, read_settlement
 from .transport import Transport
@@ -84,6 +85,7 @@ class Tollgate(Payments):
         self._asking = Asking(self._gateway)
         self._made_at = time.monotonic()
         self.checkouts = Checkouts(self._asking, merchant_id)
+        self.schedules = Schedules(self._asking, merchant_id)
         self.customers = Customers(self._asking, merchant_id)
         self.tokens = Tokens(self._asking, merchant_id)
 

@@ -52,6 +52,7 @@ const INTERFACE_VERSION = '1.0.0';
 const TAGS: Readonly<Record<Tag, string>> = {
   Transactions: 'Payments and what follows from them, looked up by audit or by correlation ID.',
   Checkouts: 'Pages on which payers pay, so that no card goes through the shop.',
+  Schedules: 'Payments with a token that happen by themselves on their day.',
   Settlements: 'What each day comes to.',
   Customers: 'The vault: customers, and groupings of tokens in general.',
   Tokens: 'The vault: stored payment methods, each with a virtual PAN to pay with.',

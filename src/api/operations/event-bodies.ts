@@ -8,6 +8,7 @@ import type { Audit, CustomerId } from '../../values/ids.js';
 import { sydneyTimestamp } from '../../values/time.js';
 import { checkoutPath } from './checkouts.js';
 import { eventTransaction, transactionPath } from './hal.js';
+import { schedulePath } from './schedules.js';
 import { customerPath, tokenPath } from './vault-access.js';
 
 /** The data stored with a vault event: `TOLD_CUSTOMER` and `TOLD_TOKEN` of the vault's statements. */
@@ -27,6 +28,16 @@ interface CheckoutData {
   readonly checkout: string;
   /** Null where nothing was paid. */
   readonly audit: Audit | null;
+}
+
+interface ScheduleData {
+  readonly schedule: string;
+  /** Of a date that has failed. */
+  readonly date?: string;
+  readonly audit?: Audit | null;
+  /** Of one that was paused, or has ended. */
+  readonly status?: string;
+  readonly reason?: string | null;
 }
 
 interface ReachedLimit {
@@ -85,6 +96,18 @@ function dataOf(event: FeedEvent, then: TransactionThen | undefined): object {
     const self = { href: checkoutPath(checkout) };
     if (audit === null) return { checkout_id: checkout, _links: { self } };
     return { checkout_id: checkout, audit, _links: { self, transaction: { href: transactionPath(audit) } } };
+  }
+  if (subjectKind(event.type) === 'schedule') {
+    const { schedule, date, audit, status, reason } = JSON.parse(data) as ScheduleData;
+    const links = { self: { href: schedulePath(schedule) } };
+    return {
+      schedule_id: schedule,
+      ...(date !== undefined && { date }),
+      ...(status !== undefined && { schedule_status: status }),
+      ...(reason != null && { reason }),
+      ...(audit != null && { audit }),
+      _links: { ...links, ...(audit != null && { transaction: { href: transactionPath(audit) } }) },
+    };
   }
   const { customerId, virtualPan, preferredName, active } = JSON.parse(data) as TokenData;
   return {

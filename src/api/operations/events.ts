@@ -55,7 +55,9 @@ const EventTransaction = Type.Object(TOLD, { title: 'EventTransaction', ...OPEN 
 
 const EventData = Type.Object(
   {
-    audit: Type.Optional(Id('Of a transaction, or of the one that has paid a checkout.')),
+    audit: Type.Optional(
+      Id('Of a transaction, of the one that has paid a checkout, or of the last payment of a date.'),
+    ),
     gateway_timestamp: Type.Optional(GatewayTimestamp),
     merchant: Type.Optional(TransactionMerchant),
     kvps: Type.Optional(Kvps),
@@ -68,6 +70,12 @@ const EventData = Type.Object(
     preferred_name: Type.Optional(Type.String({ description: 'Of a token.' })),
     active: Type.Optional(Type.Boolean({ description: 'Of a token.' })),
     checkout_id: Type.Optional(Type.String({ description: 'Of a checkout.' })),
+    schedule_id: Type.Optional(Type.String({ description: 'Of a schedule.' })),
+    date: Type.Optional(Type.String({ format: 'date', description: 'Of a schedule, that has failed.' })),
+    schedule_status: Type.Optional(
+      Type.String({ description: 'Of a schedule that was paused or has ended.' }),
+    ),
+    reason: Type.Optional(Type.String({ description: 'Why a date has failed, or a schedule was paused.' })),
     limit: Type.Optional(
       Type.Object(
         {
@@ -93,7 +101,7 @@ const EventData = Type.Object(
     title: 'EventData',
     ...OPEN,
     description:
-      'What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it; which limit was reached.',
+      'What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token; of a checkout, which one it is and what has paid it; of a schedule, which date has failed and why; which limit was reached.',
   },
 );
 
@@ -105,7 +113,8 @@ const EventObject = Type.Object(
     merchant: Type.Object({ id: Id('The merchant.') }, { title: 'EventMerchant', ...OPEN }),
     version: Type.Integer({
       minimum: 1,
-      description: 'Counts the events of one transaction, customer, token, checkout or limit from 1.',
+      description:
+        'Counts the events of one transaction, customer, token, checkout, schedule or limit from 1.',
     }),
     data: EventData,
   },
@@ -132,6 +141,7 @@ const PERMISSION_OF_SUBJECT: Readonly<Record<SubjectKind, Permission>> = {
   customer: 'vault',
   token: 'vault',
   checkout: 'read',
+  schedule: 'read',
   limit: 'read',
 };
 

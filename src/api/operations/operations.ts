@@ -4,6 +4,7 @@ import { CHECKOUT_OPERATIONS, type CheckoutServices } from './checkouts.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
 import { EVENT_OPERATIONS, type EventServices } from './events.js';
 import { HISTORY_OPERATIONS, type HistoryServices } from './history.js';
+import { SCHEDULE_OPERATIONS, type ScheduleServices } from './schedules.js';
 import { SETTLEMENT_OPERATIONS, type SettlementServices } from './settlements.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
 import { TRANSACTION_OPERATIONS, type TransactionServices } from './transactions.js';
@@ -14,11 +15,13 @@ export type OperationServices = TransactionServices &
   SettlementServices &
   VaultServices &
   CheckoutServices &
+  ScheduleServices &
   EventServices;
 
 export const OPERATIONS: readonly Operation<OperationServices>[] = [
   ...TRANSACTION_OPERATIONS,
   ...CHECKOUT_OPERATIONS,
+  ...SCHEDULE_OPERATIONS,
   ...HISTORY_OPERATIONS,
   ...SETTLEMENT_OPERATIONS,
   ...CUSTOMER_OPERATIONS,

@@ -12,6 +12,7 @@ import { PROGRAM_VERSION } from '../../values/program.js';
 import type { Databases } from '../database/databases.js';
 import type { Pipeline } from '../pipeline.js';
 import type { ProcessRegistration } from '../process-registration.js';
+import type { ScheduleFigures } from '../schedules.js';
 import type { Settings } from '../settings/settings.js';
 import type { Vault } from '../vault.js';
 import type { WebhookFigures } from '../webhooks.js';
@@ -34,6 +35,7 @@ export interface FigureParts {
   readonly pipeline: Pipeline;
   readonly feed: { readonly figures: FeedFigures };
   readonly webhooks: WebhookFigures;
+  readonly scheduleFigures: ScheduleFigures;
   readonly requests: RequestFigures;
   readonly transactions: TransactionFigures;
   readonly failedLogIns: FailedLogIns;
@@ -185,12 +187,14 @@ function databaseFigures({
   };
 }
 
-function eventFigures({ feed, webhooks }: FigureParts): Figures {
+function eventFigures({ feed, webhooks, scheduleFigures }: FigureParts): Figures {
   const { lagSeconds, roundAgeSeconds, events } = feed.figures;
   return {
     feedLag: one(lagSeconds),
     feedRoundAge: one(roundAgeSeconds),
     feedEvents: one(events),
+    scheduleDates: [...scheduleFigures.dates].map(([outcome, count]) => [[outcome], count]),
+    scheduleLag: [[[], buckets(scheduleFigures.late)]],
     webhookAttempts: [...webhooks.attempts].map(([result, count]) => [[result], count]),
     webhookLag: [[[], buckets(webhooks.lag)]],
     webhookLookAge: one(webhooks.lookAgeSeconds()),

@@ -2,9 +2,10 @@
 // scrape.
 import { withinDeadline } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
-import type { Figures } from '../../http/observability/metrics.js';
+import type { Figures, Series } from '../../http/observability/metrics.js';
 import { showCell } from '../../installation/fleet/cells.js';
 import type { Queryable } from '../../postgres/database.js';
+import { LATE_SCHEDULES } from '../../schedules/schedules.sql.js';
 import { IN_DOUBT_FIGURES, KEY_FIGURES, LITTLE_TIME, WEBHOOK_FIGURES } from './stored-figures.sql.js';
 
 interface InDoubtRow {
@@ -47,6 +48,7 @@ export class StoredFigures {
           (await connection.query<InDoubtRow>(IN_DOUBT_FIGURES, [MOST_ROWS])).rows,
           links.names,
         ),
+        schedulesLate: await lateSchedules(connection),
         ...webhookFigures((await connection.query<WebhookRow>(WEBHOOK_FIGURES, [MOST_ROWS])).rows[0]),
       })),
     );
@@ -140,6 +142,11 @@ function webhookFigures(row: WebhookRow | undefined): Figures {
     webhookFailingOldest: [[[], failingSeconds ?? 0]],
     webhooksWaiting: [[[], waiting]],
   };
+}
+
+async function lateSchedules(connection: Queryable): Promise<readonly Series[]> {
+  const { rows } = await connection.query<{ late: number }>(LATE_SCHEDULES, [MOST_ROWS]);
+  return [[[], rows[0]?.late ?? 0]];
 }
 
 function keyFigures(row: KeyRow | undefined): Figures {

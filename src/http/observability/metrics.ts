@@ -157,6 +157,20 @@ export const METRICS = {
     'Since events were last given their places in the feed.',
   ),
   feedEvents: counter('feed_events', 'Events that were given their places in the feed.'),
+  scheduleDates: counter(
+    'schedule_dates',
+    'Dates of schedules that were decided, by what came of them.',
+    'outcome',
+  ),
+  scheduleLag: histogram(
+    'schedule_lag_seconds',
+    'Dates of schedules, and how long after its turn each was paid.',
+  ),
+  schedulesLate: gauge(
+    'max',
+    'schedules_late',
+    'Schedules that have been due for more than an hour, up to 10,000.',
+  ),
   webhookAttempts: counter(
     'webhook_attempts',
     'Attempts to deliver webhooks, by what came of them.',

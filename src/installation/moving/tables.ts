@@ -38,6 +38,8 @@ export const TABLES: Readonly<Record<string, Table>> = {
   card_held: { how: 'pages', key: ['audit'], removable: true },
   checkout: { how: 'pages', key: ['number'], made: ['seal'] },
   checkout_attempt: { how: 'pages', key: ['checkout', 'n'] },
+  schedule: { how: 'pages', key: ['number'] },
+  schedule_date: { how: 'pages', key: ['schedule', 'n'] },
   settlement_entry: {
     how: 'pages',
     key: ['settlement_date', 'merchant_id', 'audit', 'transaction_type'],
