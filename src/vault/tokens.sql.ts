@@ -146,7 +146,10 @@ export const CHANGE_TOKEN: Statement = {
     WITH changed AS (
       UPDATE token SET preferred_name = coalesce($5, preferred_name), active = coalesce($6, active),
         account_type = coalesce($7, account_type), shown = coalesce($8::json, shown), sealed = coalesce($9, sealed),
-        key_version = coalesce($10, key_version), version = version + 1, seal_version = coalesce($11, seal_version)
+        key_version = coalesce($10, key_version), version = version + 1, seal_version = coalesce($11, seal_version),
+        -- It was another card's.
+        network_transaction_id = CASE WHEN $9::bytea IS NULL THEN network_transaction_id END,
+        network_transaction_mark = CASE WHEN $9::bytea IS NULL THEN network_transaction_mark END
       WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
       RETURNING *, 'token.updated' AS told, $12::integer AS user_id
     ), without_card AS (
@@ -214,12 +217,13 @@ export const USABLE_TOKENS: Statement = {
     WHERE t.merchant_id = asked.merchant_id AND t.active AND t.deleted_at IS NULL`,
 };
 
-/** The first is kept. */
-export const KEEP_NETWORK_ID: Statement = {
-  name: 'keep-network-id',
+/** Of tokens ($2) of an organisation ($1) that still have the account of that seal ($3). The first is kept. */
+export const KEEP_NETWORK_IDS: Statement = {
+  name: 'keep-network-ids',
   text: `
-    UPDATE token SET network_transaction_id = $3, network_transaction_mark = $4
-    WHERE organisation_id = $1 AND id = $2 AND deleted_at IS NULL AND network_transaction_id IS NULL`,
+    UPDATE token t SET network_transaction_id = kept.id, network_transaction_mark = decode(kept.mark, 'base64')
+    FROM unnest($2::integer[], $3::integer[], $4::text[], $5::text[]) AS kept(token_id, seal_version, id, mark)
+    WHERE t.organisation_id = $1 AND t.id = kept.token_id AND t.seal_version = kept.seal_version AND t.deleted_at IS NULL AND t.network_transaction_id IS NULL`,
 };
 
 /** Deleted tokens, too: payments made with them remain. */

@@ -20,7 +20,7 @@ import {
   ADD_TOKENS,
   CHANGE_TOKEN,
   DELETE_TOKEN,
-  KEEP_NETWORK_ID,
+  KEEP_NETWORK_IDS,
   LEASE_TOKEN_IDS,
   NEW_TOKENS,
   TOKEN,
@@ -45,6 +45,7 @@ export interface OpenedToken {
   readonly customerId: CustomerId;
   readonly accountType: AccountType;
   readonly secrets: string;
+  readonly sealVersion: number;
   /** Under which the card's network knows the first payment with it. */
   readonly networkTransactionId?: string;
 }
@@ -256,6 +257,7 @@ export class Tokens {
         customerId: row.customerId,
         accountType: row.accountType,
         secrets,
+        sealVersion,
         ...(networkTransactionId !== undefined && { networkTransactionId }),
       };
     } catch (error) {
@@ -266,22 +268,17 @@ export class Tokens {
   }
 
   /** Of the first payment that was approved. Later ones name it. */
-  async keepNetworkId(
-    organisationId: OrganisationId,
-    id: TokenId,
-    networkTransactionId: string,
-  ): Promise<void> {
-    const mark = await this.keys.attest(networkIdWords(organisationId, id, networkTransactionId));
-    await this.connections.additions.query(KEEP_NETWORK_ID, [organisationId, id, networkTransactionId, mark]);
+  keepNetworkId(organisationId: OrganisationId, named: Named): Promise<void> {
+    return keepNetworkIds(this.connections.additions, this.keys, organisationId, [named]);
   }
 
   /** One that somebody has written into the database is not sent to an acquirer. */
   async #networkIdOf(
     organisationId: OrganisationId,
-    { id, networkTransactionId, networkTransactionMark: mark }: UsableRow,
+    { id: tokenId, sealVersion, networkTransactionId, networkTransactionMark: mark }: UsableRow,
   ): Promise<string | undefined> {
     if (networkTransactionId === null || mark === null) return undefined;
-    const words = networkIdWords(organisationId, id, networkTransactionId);
+    const words = networkIdWords({ organisationId, tokenId, sealVersion, networkTransactionId });
     // guard(network transaction ID: of a token, as the gateway has kept it): (await this.keys.hasAttested(words, mark)) ⇒ true
     return (await this.keys.hasAttested(words, mark)) ? networkTransactionId : undefined;
   }
@@ -325,10 +322,34 @@ function nameInUse() {
   return fault('preferred_name_in_use', 'preferred name');
 }
 
-export function networkIdWords(
+/** A token with its account: another account has another. */
+interface Named {
+  readonly tokenId: TokenId;
+  readonly sealVersion: number;
+  readonly networkTransactionId: string;
+}
+
+/** Attested, so that none is sent that somebody has written into the database. */
+export async function keepNetworkIds(
+  database: Queryable,
+  keys: Pick<DataKeys, 'attest'>,
   organisationId: OrganisationId,
-  id: TokenId,
-  networkTransactionId: string,
-): string {
-  return `network transaction of token/${organisationId}/${id}/${networkTransactionId}`;
+  named: readonly Named[],
+): Promise<void> {
+  if (named.length === 0) return;
+  const marks = await Promise.all(
+    named.map((one) => keys.attest(networkIdWords({ organisationId, ...one }))),
+  );
+  await database.query(KEEP_NETWORK_IDS, [
+    organisationId,
+    named.map(({ tokenId }) => tokenId),
+    named.map(({ sealVersion }) => sealVersion),
+    named.map(({ networkTransactionId }) => networkTransactionId),
+    marks.map((mark) => mark.toString('base64')),
+  ]);
+}
+
+export function networkIdWords(named: Named & { readonly organisationId: OrganisationId }): string {
+  const { organisationId, tokenId, sealVersion, networkTransactionId } = named;
+  return `network transaction of token/${organisationId}/${tokenId}/${sealVersion}/${networkTransactionId}`;
 }

@@ -98,7 +98,7 @@ test('a network’s ID of 15 digits that would pass for a card → taken', async
 });
 
 test('payments by token → the network’s ID of the first approved one is kept', async () => {
-  const { virtualPan } = await vaultOf(gateway.api).newToken();
+  const { virtualPan, customerId, id: tokenId } = await vaultOf(gateway.api).newToken();
   const token = (pan = virtualPan) =>
     gateway.sql<{ id: string | null }>(
       'SELECT network_transaction_id AS id FROM token WHERE virtual_pan = $1',
@@ -110,6 +110,13 @@ test('payments by token → the network’s ID of the first approved one is kept
   expect(await token()).toEqual([{ id }]);
   await pay({ pan: virtualPan });
   expect(await token()).toEqual([{ id }]);
+  // Another card has no payments yet.
+  const account = {
+    general_creditcard: { 'CARD.PAN': '5555555555554444', 'CARD.EXPIRY': '1239', 'CARD.NAME': 'A' },
+  };
+  const changed = await vaultOf(gateway.api).changeToken(customerId, tokenId, { account });
+  expect(changed.status, changed.text).toBe(200);
+  expect(await token()).toEqual([{ id: null }]);
 });
 
 const CHECK = {

@@ -82,8 +82,8 @@ interface PageRow {
   readonly attestation?: Buffer | null;
   readonly archived?: boolean;
   readonly checkout?: SealedCheckout;
-  /** Organisation, token, and what the network calls the first payment with it. */
-  readonly network?: Parameters<typeof networkIdWords> | null;
+  /** A token, and what the network calls the first payment with it. */
+  readonly network?: Parameters<typeof networkIdWords>[0] | null;
   readonly seal?: Buffer;
 }
 
@@ -337,7 +337,7 @@ export class Copying {
   async #markedAnew({ row, network, seal }: PageRow): Promise<string> {
     const { source, destination } = this.parts;
     if (network === undefined || network === null || seal === undefined) return row;
-    const words = networkIdWords(...network);
+    const words = networkIdWords(network);
     // guard(moving: a network transaction ID that was changed does not become genuine): !(await source.keys.hasAttested(words, seal)) ⇒ false
     if (!(await source.keys.hasAttested(words, seal))) return row;
     return withMembers(row, { network_transaction_mark: bytea(await destination.keys.attest(words)) });

@@ -31,7 +31,8 @@ const SEALS_OF: Readonly<Record<string, string>> = {
   transaction: `, ${OUTCOME} AS stored, t.prepared, t.attestation, t.archived_at IS NOT NULL AS archived`,
   checkout: `, ${SEALED_CHECKOUT} AS checkout, t.seal`,
   token: `, CASE WHEN t.network_transaction_id IS NOT NULL AND t.network_transaction_mark IS NOT NULL THEN
-        json_build_array(t.organisation_id, t.id, t.network_transaction_id) END AS network, t.network_transaction_mark AS seal`,
+        json_build_object('organisationId', t.organisation_id, 'tokenId', t.id, 'sealVersion', t.seal_version,
+          'networkTransactionId', t.network_transaction_id) END AS network, t.network_transaction_mark AS seal`,
 };
 
 interface Page {

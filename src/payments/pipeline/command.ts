@@ -39,7 +39,8 @@ export type PaymentMethod = Method & {
   readonly tokenId?: TokenId;
   readonly customerId?: CustomerId;
   readonly oneTimePan?: string;
-  /** Kept with the token. */
+  /** Of the token's account, and what the card's network calls the first payment with it. */
+  readonly sealVersion?: number;
   readonly networkTransactionId?: string;
 };
 

@@ -166,10 +166,11 @@ export class Creation {
   /** With the token that it was paid with. Should it fail, that of a later payment is kept. */
   async #keepNetworkId(opened: Opened, { status, networkTransactionId: id }: Transaction): Promise<void> {
     if (isTargeted(opened) || id === undefined || status !== 'approved') return;
-    const { tokenId, networkTransactionId: known } = opened.method;
-    if (tokenId === undefined || known !== undefined) return;
+    const { tokenId, sealVersion, networkTransactionId: known } = opened.method;
+    if (tokenId === undefined || sealVersion === undefined || known !== undefined) return;
     const { organisationId } = opened.caller;
-    await this.#parts.tokens.keepNetworkId(organisationId, tokenId, id).catch(() => {});
+    const named = { tokenId, sealVersion, networkTransactionId: id };
+    await this.#parts.tokens.keepNetworkId(organisationId, named).catch(() => {});
   }
 
   /** Should it fail, the card goes when its minutes are over. */
@@ -495,6 +496,7 @@ function methodOf({
   secrets,
   tokenId,
   customerId,
+  sealVersion,
   networkTransactionId,
 }: OpenedToken): PaymentMethod | undefined {
   if (accountType === 'general_creditcard')
@@ -504,6 +506,7 @@ function methodOf({
       stored: true,
       tokenId,
       customerId,
+      sealVersion,
       ...(networkTransactionId !== undefined && { networkTransactionId }),
     };
   const bankAccount = bankAccountFromSecrets(secrets);

@@ -44,6 +44,8 @@ const NAME_LENGTH = 60;
 const PREFERRED_NAME_LENGTH = 50;
 const REFERENCE_LENGTH = 50;
 const ID_LENGTH = 128;
+const NETWORK_ID_LENGTH = 36;
+const NETWORK_ID_OF_VISA = 15;
 const FORMER_IDS_AT_MOST = 100;
 const CARD_LENGTHS = { least: 12, most: 19 };
 
@@ -107,6 +109,15 @@ class Fields {
     );
   }
 
+  /** As in a payment's credential: 15 digits may be what Visa calls a payment, although they look like a card. */
+  networkId(field: string): string | undefined {
+    if (!this.has(field)) return undefined;
+    const text = this.raw(field);
+    if (text.length !== NETWORK_ID_OF_VISA || !isRestricted(text))
+      return this.#checked(field, text, NETWORK_ID_LENGTH) || undefined;
+    return text;
+  }
+
   #checked(field: string, text: string, most: number): string {
     if (text.length > most) return this.wrong(field, 'field_too_long');
     if (!isRestricted(text)) return this.wrong(field, 'field_charset');
@@ -139,10 +150,12 @@ export function tokenOf(
     : formerId.slice(0, PREFERRED_NAME_LENGTH);
   const active = fields.boolean('active');
   const alsoFormerIds = fields.texts('former_token_ids', ID_LENGTH).filter((one) => one !== formerId);
+  const networkTransactionId = fields.networkId('network_transaction_id');
   const { problems } = fields;
   if (problems.length > 0 || account === undefined)
     return { line, oldTokenId: formerId || undefined, problems };
-  return { formerId, alsoFormerIds, reference, customerName, preferredName, active, account };
+  const token = { formerId, alsoFormerIds, reference, customerName, preferredName, active, account };
+  return networkTransactionId === undefined ? token : { ...token, networkTransactionId };
 }
 
 export function isRefused(one: FormerToken | RefusedLine): one is RefusedLine {

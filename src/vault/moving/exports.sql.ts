@@ -13,7 +13,8 @@ export const TOKENS_TO_EXPORT: Statement = {
   text: `
     SELECT t.id, t.customer_id AS "customerId", c.reference, c.name AS "customerName", t.virtual_pan AS "virtualPan",
       t.preferred_name AS "preferredName", t.active, t.account_type AS "accountType", t.shown, t.sealed,
-      t.seal_version AS "sealVersion", t.key_version AS "keyVersion", ${JOURNALLED_SEALS} AS journalled,
+      t.seal_version AS "sealVersion", t.key_version AS "keyVersion", t.network_transaction_id AS "networkTransactionId",
+      t.network_transaction_mark AS "networkTransactionMark", ${JOURNALLED_SEALS} AS journalled,
       ARRAY (SELECT f.former_id FROM former_token_id f WHERE f.organisation_id = t.organisation_id AND f.token_id = t.id
         ORDER BY f.imported_at, f.former_id) AS "formerIds"
     FROM token t

@@ -16,6 +16,7 @@ import {
 } from '../customers.sql.js';
 import { type DataKey, type DataKeys, seal } from '../keys/keys.js';
 import { tokenPlace } from '../keys/sealed-rows.js';
+import { keepNetworkIds } from '../tokens.js';
 import { ADD_TOKENS, LEASE_TOKEN_IDS, NEW_TOKENS } from '../tokens.sql.js';
 import { makeVirtualPan } from '../virtual-pan.js';
 import { CLAIM_FORMER_IDS, CLAIMED, FORMER_IDS, IMPORTED_CARDS, RECOGNISED } from './former-ids.sql.js';
@@ -33,6 +34,8 @@ export interface FormerToken {
   readonly preferredName: string;
   readonly active: boolean;
   readonly account: Account;
+  /** Under which the card's network knows the first payment with it. */
+  readonly networkTransactionId?: string;
 }
 
 /** `duplicate`: the customer has this card already, and the token that has it is known by this ID too. `taken`: the ID stands for another card. */
@@ -142,6 +145,10 @@ export class VaultImports {
       });
       const won = await this.#claim(connection, arriving);
       const added = await this.#addTokens(connection, key, won);
+      const named = won.flatMap(({ token: { networkTransactionId: id }, tokenId }) =>
+        id === undefined ? [] : { tokenId, sealVersion: FIRST_SEAL, networkTransactionId: id },
+      );
+      await keepNetworkIds(connection, this.keys, organisationId, named);
       const others = await this.#explain(
         connection,
         arriving.filter((one) => !won.includes(one)),

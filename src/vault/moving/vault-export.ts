@@ -19,6 +19,7 @@ import { withJournalledSeals } from '../keys/journalled-keys.js';
 import type { KeyProvider } from '../keys/key-provider.js';
 import { DataKeys, type OnBroken, SealBroken } from '../keys/keys.js';
 import { type SealOwner, tokenPlace } from '../keys/sealed-rows.js';
+import { networkIdWords } from '../tokens.js';
 import { vaultOf } from '../vault-tasks.js';
 import { COUNT_TOKENS, TOKENS_TO_EXPORT } from './exports.sql.js';
 
@@ -124,6 +125,7 @@ function lineOf(token: ExportedToken): string {
     active,
     ...accountFields(token.account),
     ...(formerIds.length > 0 && { former_token_ids: formerIds }),
+    ...(token.networkTransactionId !== null && { network_transaction_id: token.networkTransactionId }),
   };
   return `${JSON.stringify(line)}\n`;
 }
@@ -150,6 +152,7 @@ interface ExportedToken {
   readonly active: boolean;
   /** What it was called in other vaults, the oldest first. */
   readonly formerIds: readonly string[];
+  readonly networkTransactionId: string | null;
   readonly account: Account;
 }
 
@@ -165,6 +168,7 @@ interface TokenRow extends Omit<ExportedToken, 'account'> {
   readonly sealed: Buffer;
   readonly sealVersion: number;
   readonly keyVersion: number;
+  readonly networkTransactionMark: Buffer | null;
   readonly journalled: readonly DecidingEntry[] | null;
 }
 
@@ -194,12 +198,24 @@ async function* exportedTokens(
     for (const row of rows) {
       const account = await open(keys, owner, row, signer);
       if (account === undefined) broken.push(row.id);
-      else tokens.push({ ...row, account });
+      else tokens.push({ ...row, account, networkTransactionId: await networkIdOf(keys, owner, row) });
     }
     yield { tokens, broken };
     if (rows.length < PAGE) return;
     after = (rows.at(-1) as TokenRow).id;
   }
+}
+
+/** Null where somebody has changed it. */
+async function networkIdOf(
+  keys: DataKeys,
+  { organisationId }: SealOwner,
+  { id: tokenId, sealVersion, networkTransactionId, networkTransactionMark: mark }: TokenRow,
+): Promise<string | null> {
+  if (networkTransactionId === null || mark === null) return null;
+  const words = networkIdWords({ organisationId, tokenId, sealVersion, networkTransactionId });
+  const isKept = await keys.hasAttested(words, mark);
+  return isKept ? networkTransactionId : null;
 }
 
 async function open(

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 test('a whole vault, encrypted for the key → imported by the next merchant, and paid with there', async () => {
   const merchant = (await desk.json('merchant add From --organisation 1 --vault')).id;
-  const line = newLine({ former_token_ids: [newName('older')] });
+  const line = newLine({ former_token_ids: [newName('older')], network_transaction_id: '378282246310005' });
   const bank = {
     ...newLine(),
     card_number: undefined,
@@ -48,6 +48,7 @@ test('a whole vault, encrypted for the key → imported by the next merchant, an
       card_number: line.card_number,
       expiry: '1239',
       card_name: 'Ada Lovelace',
+      network_transaction_id: '378282246310005',
       former_token_ids: expect.arrayContaining([line.old_token_id, ...(line.former_token_ids as string[])]),
     },
     { bsb: '062-000', account_number: '123456789', account_name: 'A Customer', active: true },
