@@ -83,8 +83,9 @@ export class Deliverer {
     }
     if (nowMs >= this.#mendAtMs) {
       const mostMs = longestPauseMs(this.parts.firstPauseMs);
-      await this.parts.database.query(MEND_ENDPOINTS, [mostMs]);
+      // Deliveries first: an endpoint that is released in between wakes for the next of them.
       await this.parts.database.query(MEND_DELIVERIES, [mostMs]);
+      await this.parts.database.query(MEND_ENDPOINTS, [mostMs]);
       this.#mendAtMs = nowMs + MEND_EVERY_MS;
     }
     await this.#take(this.#fitting(await this.#look(nowMs)));
