@@ -48,6 +48,10 @@ BEGIN
     direct_entry, plugin_setting, installation_key FROM tollgate_application;
   -- guard(roles: who serves does not say how a merchant looks to payers): REVOKE INSERT, UPDATE, DELETE ON merchant_brand ⇒ REVOKE DELETE ON merchant_brand
   REVOKE INSERT, UPDATE, DELETE ON merchant_brand FROM tollgate_application;
+  -- What is sealed there is sealed anew by whoever serves, when a data key is renewed.
+  -- guard(roles: who serves does not say whom to trust with payments by wallet): REVOKE INSERT, UPDATE, DELETE ON wallet_key ⇒ REVOKE DELETE ON wallet_key
+  REVOKE INSERT, UPDATE, DELETE ON wallet_key FROM tollgate_application;
+  GRANT UPDATE (key_version, sealed) ON wallet_key TO tollgate_application;
   GRANT UPDATE (used_on) ON gateway_user TO tollgate_application;
   -- A key of the installation is wrapped anew, and never taken away: with another key of the journal, nothing would seem to be sealed.
   -- guard(roles: nobody takes the keys of the installation away): REVOKE INSERT, UPDATE, DELETE ON installation_key ⇒ REVOKE INSERT ON installation_key

@@ -18,6 +18,7 @@ const FOLDERS = [
   'clock',
   'organisations',
   'operators',
+  'wallets',
   'payments',
   'directdebit',
   'settlement',

@@ -34,6 +34,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   schedule_date: 'schedules',
   one_time_card: 'vault',
   declined_card: 'payments',
+  wallet_key: 'wallets',
+  wallet_payload: 'wallets',
   limit_attempt: 'payments',
   limit_reached: 'payments',
   settlement_entry: 'payments',

@@ -21,6 +21,10 @@ export interface CertificateOptions {
   readonly until?: Date;
   /** Self-signed if absent. */
   readonly issuer?: TestCertificate;
+  /** Whether it may issue others. */
+  readonly isAuthority?: boolean;
+  /** Further extensions that say nothing but that they are there: object identifiers as they are encoded, in hexadecimal. */
+  readonly marks?: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
@@ -35,6 +39,8 @@ export function makeCertificate({
   from = daysFromNow(-1),
   until = daysFromNow(90),
   issuer,
+  isAuthority = true,
+  marks = [],
 }: CertificateOptions = {}): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signed = sequence(
@@ -47,7 +53,11 @@ export function makeCertificate({
     publicKey.export({ type: 'spki', format: 'der' }),
     tagged(
       3,
-      sequence(extension(BASIC_CONSTRAINTS, sequence(TRUE)), extension(ALTERNATIVE_NAMES, names(of))),
+      sequence(
+        extension(BASIC_CONSTRAINTS, isAuthority ? sequence(TRUE) : sequence()),
+        extension(ALTERNATIVE_NAMES, names(of)),
+        ...marks.map((mark) => extension(identifier(mark), NOTHING)),
+      ),
     ),
   );
   const signature = sign('sha256', signed, issuer?.privateKey ?? privateKey);
@@ -62,7 +72,7 @@ export function makeCertificate({
 }
 
 /** Of DER: what it is, how long, and its content. */
-function encoded(tag: number, content: Uint8Array): Buffer {
+export function encoded(tag: number, content: Uint8Array): Buffer {
   const { length } = content;
   const lengthBytes =
     length < 0x80
@@ -73,25 +83,26 @@ function encoded(tag: number, content: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from([tag, ...lengthBytes]), content]);
 }
 
-const sequence = (...parts: readonly Uint8Array[]) => encoded(0x30, Buffer.concat(parts));
-const tagged = (number: number, content: Uint8Array) => encoded(0xa0 + number, content);
-const integer = (bytes: Uint8Array) => encoded(0x02, bytes);
+export const sequence = (...parts: readonly Uint8Array[]) => encoded(0x30, Buffer.concat(parts));
+export const tagged = (number: number, content: Uint8Array) => encoded(0xa0 + number, content);
+export const integer = (bytes: Uint8Array) => encoded(0x02, bytes);
 const bits = (bytes: Uint8Array) => encoded(0x03, Buffer.concat([Buffer.from([0]), bytes]));
-const octets = (bytes: Uint8Array) => encoded(0x04, bytes);
+export const octets = (bytes: Uint8Array) => encoded(0x04, bytes);
 
 /** Object identifiers as they are encoded. */
-const identifier = (hex: string) => encoded(0x06, Buffer.from(hex, 'hex'));
-const ECDSA_WITH_SHA256 = sequence(identifier('2a8648ce3d040302'));
+export const identifier = (hex: string) => encoded(0x06, Buffer.from(hex, 'hex'));
+export const ECDSA_WITH_SHA256 = sequence(identifier('2a8648ce3d040302'));
 const COMMON_NAME = identifier('550403');
 const BASIC_CONSTRAINTS = identifier('551d13');
 const ALTERNATIVE_NAMES = identifier('551d11');
 const TRUE = encoded(0x01, Buffer.from([0xff]));
+export const NOTHING = encoded(0x05, Buffer.alloc(0));
 
 function extension(kind: Uint8Array, content: Uint8Array): Buffer {
   return sequence(kind, octets(content));
 }
 
-function distinguishedName(name: string): Buffer {
+export function distinguishedName(name: string): Buffer {
   return sequence(encoded(0x31, sequence(COMMON_NAME, encoded(0x0c, Buffer.from(name)))));
 }
 
@@ -106,6 +117,6 @@ function names(of: readonly string[]): Buffer {
 }
 
 /** Two digits of the year, as has to be until 2049. */
-function time(date: Date): Buffer {
+export function time(date: Date): Buffer {
   return encoded(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replaceAll(/[-:T]/g, '')}Z`));
 }

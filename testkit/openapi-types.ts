@@ -82,6 +82,7 @@ function typeOf(schema: Schema): string {
   }
   if (type === 'object' && typeof additionalProperties === 'object')
     return `Readonly<Record<string, ${typeOf(additionalProperties)}>>`;
+  if (type === 'object' && additionalProperties === true) return 'Readonly<Record<string, unknown>>';
   if (type === 'string' || type === 'boolean' || type === 'number') return type;
   throw new Error(`no type is known for ${JSON.stringify(schema)}`);
 }

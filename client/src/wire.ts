@@ -50,6 +50,9 @@ export interface BankaccountPaymentMethod {
   readonly bankaccount: Bankaccount;
 }
 
+/** Exactly one of the two. */
+export type CardPaymentMethod = CreditcardPaymentMethod | WalletPaymentMethod;
+
 export interface Checkout {
   /** Whoever knows it can pay: give it to the payer alone. */
   readonly id: string;
@@ -448,8 +451,8 @@ export interface Payer {
   readonly address?: string;
 }
 
-/** Exactly one of the two. */
-export type PaymentMethod = CreditcardPaymentMethod | BankaccountPaymentMethod;
+/** Exactly one of them. A standalone refund takes no wallet. */
+export type PaymentMethod = CreditcardPaymentMethod | BankaccountPaymentMethod | WalletPaymentMethod;
 
 export interface PaymentRequest {
   readonly merchant: Merchant;
@@ -478,7 +481,7 @@ export interface PreauthorisationRequestTransaction {
   readonly amount_details: AmountDetails;
   readonly credential?: Credential;
   readonly payer?: Payer;
-  readonly payment_method: CreditcardPaymentMethod;
+  readonly payment_method: CardPaymentMethod;
 }
 
 export interface Problem {
@@ -772,6 +775,17 @@ export interface VoidRequest {
 export interface VoidRequestTransaction {
   /** The merchant's reference for the transaction. */
   readonly reference: string;
+}
+
+export interface Wallet {
+  /** Which wallet made the token. */
+  readonly type: 'apple_pay' | 'google_pay';
+  /** As the wallet gave it to the page or the app: of Apple Pay `paymentData` of the payment token (`EC_v1`), of Google Pay the token (`ECv2`), as an object or as the text that Google gives. */
+  readonly token: Readonly<Record<string, unknown>> | string;
+}
+
+export interface WalletPaymentMethod {
+  readonly wallet: Wallet;
 }
 
 export interface SearchQuery {

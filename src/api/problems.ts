@@ -83,6 +83,7 @@ export const PROBLEMS = {
     status: 422,
     message: 'The cardholder was not authenticated: a payment must not go on with this result.',
   },
+  wallet_token_refused: { status: 422, message: 'This token of a wallet cannot be paid with.' },
   no_acquirer: { status: 422, message: 'This merchant has no acquirer for this payment method.' },
   too_many_requests: { status: 429, message: 'This user sends too many requests; see Retry-After.' },
   headers_too_large: { status: 431, message: 'The headers are too large.' },
@@ -175,6 +176,7 @@ export function servedAt(base: string | undefined, location: Location = []): Ref
 // The location of each subject of a domain fault.
 const AMOUNT_DETAILS = ['body', 'transaction', 'amount_details'];
 export const PAYMENT_METHOD: Location = ['body', 'transaction', 'payment_method'];
+export const WALLET: Location = [...PAYMENT_METHOD, 'wallet'];
 export const CREDITCARD: Location = [...PAYMENT_METHOD, 'creditcard'];
 
 const PLACES: Readonly<Record<Subject, Location>> = {
@@ -185,6 +187,7 @@ const PLACES: Readonly<Record<Subject, Location>> = {
   currency: [...AMOUNT_DETAILS, 'currency'],
   'payment method': PAYMENT_METHOD,
   'card number': [...CREDITCARD, 'pan'],
+  'wallet token': [...WALLET, 'token'],
   'payer address': ['body', 'transaction', 'payer', 'address'],
   customer: ['path', 'customer_id'],
   'customer reference': ['body', 'reference'],

@@ -47,6 +47,31 @@ const OTHER_WORDS: Readonly<
     code: 'field_out_of_range',
     message: `A direct debit must be in ${BECS_CURRENCY}.`,
   },
+  wallet_token_forged: {
+    code: 'wallet_token_refused',
+    message: 'This is not as the wallet has signed it, or it was signed by somebody who is not trusted.',
+  },
+  wallet_token_expired: { code: 'wallet_token_refused', message: 'This token of a wallet has expired.' },
+  wallet_token_foreign: {
+    code: 'wallet_token_refused',
+    message: 'This token of a wallet is for another merchant, or for a key that this one does not have.',
+  },
+  wallet_token_unusable: {
+    code: 'wallet_token_refused',
+    message: 'This token of a wallet holds nothing that can be paid with here.',
+  },
+  wallet_token_used: {
+    code: 'wallet_token_refused',
+    message: 'This token of a wallet was used for another payment.',
+  },
+  wallet_amount_differs: {
+    code: 'wallet_token_refused',
+    message: 'The payer has agreed to another amount or currency than would be charged.',
+  },
+  wallet_without_keys: {
+    code: 'wallet_token_refused',
+    message: 'This merchant has no key for this wallet: the operator adds one.',
+  },
   settlement_too_slow: {
     code: 'unavailable',
     message:

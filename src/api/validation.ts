@@ -193,6 +193,7 @@ function problemsOf(
     // Repeats errors already reported at the locations themselves.
     case 'properties':
     case 'additionalProperties':
+    case 'oneOf':
       return [];
     default:
       return [inWords('field_format', at, form)];

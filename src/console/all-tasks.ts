@@ -37,6 +37,7 @@ import type { DestroyCards } from '../vault/customers.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { VAULT } from '../vault/moving/vault-moving-tasks.js';
 import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
+import { WALLET_KEYS } from '../wallets/wallet-tasks.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks need besides the database. */
@@ -93,6 +94,7 @@ export const TASK_GROUPS = [
   CLOCK,
   SURCHARGES,
   LIMITS,
+  WALLET_KEYS,
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,

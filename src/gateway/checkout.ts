@@ -56,7 +56,13 @@ export function openCheckouts(parts: Parts, stack: ClosingStack): OpenCheckouts 
   const looking = new Loop(() => payers.run(), LOOK_EVERY_MS, onError);
   stack.opened(looking.start(), (loop) => loop.stop());
   const forgetting = new Loop(
-    () => Promise.all([vault.oneTimeCards.run(), pipeline.limits.forget(), pipeline.retries.forget()]),
+    () =>
+      Promise.all([
+        vault.oneTimeCards.run(),
+        vault.wallets.run(),
+        pipeline.limits.forget(),
+        pipeline.retries.forget(),
+      ]),
     FORGET_CARDS_EVERY_MS,
     onError,
   );

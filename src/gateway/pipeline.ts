@@ -119,6 +119,7 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     process: registry,
     tokens: vault.tokens,
     oneTimeCards: vault.oneTimeCards,
+    wallets: vault.wallets,
     keys: vault.keys,
     claims,
     finisher,

@@ -8,6 +8,7 @@ import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { DataKeys } from '../vault/keys/keys.js';
 import { OneTimeCards } from '../vault/one-time-cards.js';
 import { Tokens } from '../vault/tokens.js';
+import { Wallets } from '../wallets/wallets.js';
 import { type Databases, VAULT_SESSIONS } from './database/databases.js';
 import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
@@ -24,6 +25,7 @@ export interface Vault {
   readonly keys: DataKeys;
   readonly tokens: Tokens;
   readonly oneTimeCards: OneTimeCards;
+  readonly wallets: Wallets;
   readonly customers: Customers;
   readonly brokenSeals: BrokenSeals;
 }
@@ -45,6 +47,7 @@ export async function openVault(settings: Settings, databases: Databases, log: L
     keys,
     tokens: new Tokens({ leases, vault, additions, lookUps }, keys),
     oneTimeCards: new OneTimeCards(databases.vault, keys),
+    wallets: new Wallets(databases.others, keys),
     customers: new Customers({ leases, vault, searches }, destroyCardsOfCustomer),
     brokenSeals,
   };

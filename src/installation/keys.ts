@@ -21,6 +21,7 @@ import {
   type RotationResult,
 } from '../vault/keys/rotation.js';
 import { SEALED_TOKENS } from '../vault/keys/sealed-rows.js';
+import { SEALED_WALLET_KEYS } from '../wallets/wallet-keys.js';
 import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
 import { KEY_STATUS } from './keys.sql.js';
 import { verifySeals } from './seals.js';
@@ -134,7 +135,7 @@ export function destroyKey(
 }
 
 /** Everything that is sealed under the data keys of a merchant. */
-export const SEALED = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS, SEALED_WEBHOOK_SECRETS];
+export const SEALED = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS, SEALED_WEBHOOK_SECRETS, SEALED_WALLET_KEYS];
 
 export function rotation(
   database: Database,

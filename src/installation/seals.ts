@@ -27,6 +27,7 @@ import {
   type TokenSeal,
   tokenPlace,
 } from '../vault/keys/sealed-rows.js';
+import { SEALED_WALLET_KEYS } from '../wallets/wallet-keys.js';
 import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
 import { TOKENS_REMOVED, TOKENS_TO_VERIFY } from './seals.sql.js';
 import { verifySubjects } from './subjects.js';
@@ -126,6 +127,7 @@ class Verification {
     await this.#rows(owner, SEALED_PAYMENT_DETAILS, 'transaction');
     await this.#outcomes(owner);
     this.#counts.webhooks += await this.#rows(owner, SEALED_WEBHOOK_SECRETS, 'webhook');
+    await this.#rows(owner, SEALED_WALLET_KEYS, 'wallet key');
     for (const simulated of [false, true]) await this.#items(owner, simulated);
   }
 

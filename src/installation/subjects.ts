@@ -31,6 +31,7 @@ import { type Queryable, REPEATABLE_READ } from '../postgres/database.js';
 import { sealedSchedules } from '../schedules/schedules.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
+import { readWalletKeys, rowOfWalletKey } from '../wallets/wallet-keys.js';
 import { readEndpoints, rowOfEndpoint } from '../webhooks/endpoints.js';
 import {
   LOCK_SEALS,
@@ -59,7 +60,7 @@ export interface SubjectProblem {
 const ALL: SealedRow = { subject: 'seals', state: ['made'] };
 const PAGE = 500;
 const ROWS_AT_A_TIME = 50;
-const OF_MERCHANTS: readonly string[] = ['merchant', 'routes', 'bank', 'brand', 'file'];
+const OF_MERCHANTS: readonly string[] = ['merchant', 'routes', 'bank', 'brand', 'wallet', 'file'];
 
 /** What directs cards and money, and who may call: what whoever serves may read. */
 const DIRECTIONS: readonly string[] = [
@@ -135,6 +136,8 @@ async function* rowsOfMerchants(database: Queryable, only: number | undefined): 
     yield { ...sealedDirectEntry(await findDirectEntry(database, merchant)), merchant };
   const { rows: branded } = await database.query<Owner>(MERCHANTS_WITH_BRAND, [only ?? null]);
   for (const { merchant } of branded) yield { ...rowOfBrand(await findBrand(database, merchant)), merchant };
+  for (const key of await readWalletKeys(database, only))
+    yield { ...rowOfWalletKey(key), merchant: key.merchantId };
 }
 
 /** Those with a host name, and those that move or have moved. The others have no seal, and are looked at where they had one. */

@@ -58,6 +58,10 @@ export function currencyNumber(code: string): string | undefined {
   return ISO_4217.get(code)?.number;
 }
 
+export function currencyOfNumber(number: string): string | undefined {
+  return CURRENCIES.find((code) => currencyNumber(code) === number);
+}
+
 /** How many decimals a currency has. Amounts are in the minor unit, which this code calls cents for every currency. */
 export function decimalsOf(currency: string): number {
   return ISO_4217.get(currency)?.decimals ?? USUAL_DECIMALS;

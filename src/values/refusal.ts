@@ -320,6 +320,18 @@ const REFUSALS = {
   approval_rules_contradict: 'a currency has one limit: name each once',
   approval_needs_operator: 'only a named operator can approve: an account of the system is not a person',
 
+  // Wallets.
+  wallet_key_not_found: 'merchant {merchant} has no key {key} for wallets',
+  wallet_key_known: 'merchant {merchant} has this key for this wallet already',
+  wallet_too_many_keys: 'merchant {merchant} has {most} keys for wallets already: remove one first',
+  wallet_key_unreadable: 'the key is not a private key on the curve P-256, in PEM',
+  wallet_roots_unreadable:
+    'the file holds nothing to trust: it takes certificates of authorities in PEM for Apple Pay, and for Google Pay the JSON that Google publishes, with keys for ECv2 and the time when each expires',
+  wallet_recipient_not_allowed:
+    'a recipient is the merchant identifier of Apple or its SHA-256, or merchant:ID or gateway:ID of Google',
+  wallet_gateway_merchant:
+    'a recipient gateway:ID of Google needs what the merchant is called there, and no other takes that',
+
   // Settlement.
   settlement_file_without_header: 'the first line of {path} must be {columns}',
   acquirer_not_known: ({ acquirer, known }: { acquirer: string; known: readonly string[] }) =>

@@ -112,11 +112,12 @@ describe('schemas', () => {
   });
 
   test.each([
-    ['PaymentMethod', 'creditcard', 'bankaccount'],
+    ['PaymentMethod', 'creditcard', 'bankaccount', 'wallet'],
+    ['CardPaymentMethod', 'creditcard', 'wallet'],
     ['MaskedPaymentMethod', 'creditcard', 'bankaccount'],
     ['Account', 'general_creditcard', 'general_bankaccount'],
     ['MaskedAccount', 'general_creditcard', 'general_bankaccount'],
-  ])('%s is one of two named objects: %s or %s', (name, ...members) => {
+  ])('%s is one of some named objects: %s, %s', (name, ...members) => {
     const chosen = SCHEMAS[name].oneOf.map(({ $ref }: Json) => SCHEMAS[$ref.slice(PREFIX.length)]);
     expect(chosen.map(({ required }: Json) => required)).toEqual(members.map((member) => [member]));
     expect(chosen.map(({ properties }: Json) => Object.keys(properties))).toEqual(

@@ -106,6 +106,12 @@ const LINES: Readonly<Record<TaskName, string>> = {
   'limit list': 'limit list --merchant 1',
   'limit reached': 'limit reached --merchant 1',
   'limit off': 'limit off --merchant 1',
+  'wallet add':
+    'wallet add --merchant 1 --type apple_pay --recipient merchant.example --roots-file package.json',
+  'wallet rotate': 'wallet rotate --merchant 1 --key 1',
+  'wallet trust': 'wallet trust --merchant 1 --key 1 --roots-file package.json',
+  'wallet remove': 'wallet remove --merchant 1 --key 1',
+  'wallet list': 'wallet list --merchant 1',
   'checkout add': 'checkout add --merchant 1 --reference x --amount 100 --currency AUD',
   'checkout list': 'checkout list --merchant 1',
   'checkout show': 'checkout show co_x --merchant 1',

@@ -83,9 +83,9 @@ describe('the gateway’s own page', () => {
 
   test('alternatives are shown as such, with the fields of both', () => {
     expect(text).toMatch(
-      /transaction\.payment_method\s+CreditcardPaymentMethod or BankaccountPaymentMethod · required/,
+      /transaction\.payment_method\s+CreditcardPaymentMethod or BankaccountPaymentMethod or WalletPaymentMethod · required/,
     );
-    expect(text).toContain('either creditcard, or bankaccount');
+    expect(text).toContain('either creditcard, or bankaccount, or wallet');
     expect(text).toMatch(/transaction\.payment_method\.creditcard\.pan\s+string · required/);
     expect(text).toMatch(/transaction\.payment_method\.bankaccount\.bsb\s+string · required/);
     expect(text).toContain('either general_creditcard, or general_bankaccount');

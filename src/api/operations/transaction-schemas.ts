@@ -17,6 +17,7 @@ import {
   THREE_D_SECURE_VERSION_PATTERN,
   UUID_PATTERN,
 } from '../../values/three-d-secure.js';
+import { WALLETS } from '../../wallets/payloads.js';
 import { alternatives, OPEN, openEnum } from '../openapi/openapi-components.js';
 import {
   AccountName,
@@ -191,15 +192,42 @@ const body = <Properties extends TProperties>(title: string, properties: Propert
     { title },
   );
 
+const Wallet = Type.Object(
+  {
+    type: Type.Enum([...WALLETS], { description: 'Which wallet made the token.' }),
+    token: Type.Unsafe<string | Readonly<Record<string, unknown>>>({
+      oneOf: [{ type: 'object', additionalProperties: true }, { type: 'string' }],
+      description:
+        'As the wallet gave it to the page or the app: of Apple Pay `paymentData` of the payment token (`EC_v1`), of Google Pay the token (`ECv2`), as an object or as the text that Google gives.',
+    }),
+  },
+  { title: 'Wallet' },
+);
+
 const PaymentMethod = Type.Object(
-  { creditcard: Type.Optional(Creditcard), bankaccount: Type.Optional(Bankaccount) },
+  {
+    creditcard: Type.Optional(Creditcard),
+    bankaccount: Type.Optional(Bankaccount),
+    wallet: Type.Optional(Wallet),
+  },
   {
     title: 'PaymentMethod',
-    description: 'Exactly one of the two.',
-    ...alternatives({ creditcard: 'CreditcardPaymentMethod', bankaccount: 'BankaccountPaymentMethod' }),
+    description: 'Exactly one of them. A standalone refund takes no wallet.',
+    ...alternatives({
+      creditcard: 'CreditcardPaymentMethod',
+      bankaccount: 'BankaccountPaymentMethod',
+      wallet: 'WalletPaymentMethod',
+    }),
   },
 );
-const CreditcardPaymentMethod = Type.Object({ creditcard: Creditcard }, { title: 'CreditcardPaymentMethod' });
+const CardPaymentMethod = Type.Object(
+  { creditcard: Type.Optional(Creditcard), wallet: Type.Optional(Wallet) },
+  {
+    title: 'CardPaymentMethod',
+    description: 'Exactly one of the two.',
+    ...alternatives({ creditcard: 'CreditcardPaymentMethod', wallet: 'WalletPaymentMethod' }),
+  },
+);
 
 const Payer = Type.Object(
   {
@@ -229,7 +257,7 @@ export const CardPaymentBody = body('PreauthorisationRequest', {
   amount_details: AmountDetails,
   credential: Type.Optional(Credential),
   payer: Type.Optional(Payer),
-  payment_method: CreditcardPaymentMethod,
+  payment_method: CardPaymentMethod,
 });
 export const AmountBody = body('AmountRequest', { reference: Reference, amount_details: AmountDetails });
 export const VoidBody = body('VoidRequest', { reference: Reference });

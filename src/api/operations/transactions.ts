@@ -18,8 +18,9 @@ import {
   AuthenticationValue,
   type ThreeDSecure,
 } from '../../values/three-d-secure.js';
+import { isWrong, readPayload, WALLETS, type WrongPart } from '../../wallets/payloads.js';
 import { type CheckedRequest, type Operation, operation, type Reply } from '../operation.js';
-import { CREDITCARD, PAYMENT_METHOD, type Problem, type ProblemCode, problem } from '../problems.js';
+import { CREDITCARD, PAYMENT_METHOD, type Problem, type ProblemCode, problem, WALLET } from '../problems.js';
 import { problemOf } from '../refusals.js';
 import { shownKey } from '../validation.js';
 import { created, HELD, LOOKED_UP } from './examples.js';
@@ -43,12 +44,13 @@ function reviewMethod(kind: DirectCommand['operation'], body: unknown, problems:
   const { payment_method: method, amount_details: amount } =
     (body as Partial<PaymentBody> | null | undefined)?.transaction ?? {};
   if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
-  const { creditcard, bankaccount } = method;
+  const { creditcard, bankaccount, wallet } = method;
   // A missing card is reported below, with a better message.
   const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CREDITCARD));
   return [
     ...reviewExpiry(creditcard, creditcard === undefined ? others : problems),
-    ...methodProblems(creditcard, bankaccount, kind),
+    ...methodProblems(method, kind),
+    ...(wallet === undefined ? [] : walletProblems(wallet)),
     ...(bankaccount === undefined ? [] : bankProblems(amount)),
   ];
 }
@@ -82,18 +84,41 @@ const TO_FOLLOW = 'A merchant that pays by itself follows an agreement: this mus
 const NOBODY_THERE = 'A merchant that pays by itself has no CVV: it may not be kept.';
 
 function methodProblems(
-  creditcard: unknown,
-  bankaccount: unknown,
+  { creditcard, bankaccount, wallet }: { readonly [Name in keyof NamedMethods]?: unknown },
   kind: DirectCommand['operation'],
 ): Problem[] {
-  if (creditcard === undefined && bankaccount === undefined) return [problem('field_missing', CREDITCARD)];
-  if (creditcard !== undefined && bankaccount !== undefined) {
-    return [problem('field_format', PAYMENT_METHOD, 'Exactly one of creditcard and bankaccount is needed.')];
+  const count = [creditcard, bankaccount, wallet].filter((method) => method !== undefined).length;
+  if (count === 0) return [problem('field_missing', CREDITCARD)];
+  if (count > 1) {
+    const message = 'Exactly one of creditcard, bankaccount and wallet is needed.';
+    return [problem('field_format', PAYMENT_METHOD, message)];
+  }
+  if (wallet !== undefined && kind === 'standalone_refund') {
+    return [problem('field_format', WALLET, 'A payment by wallet is refunded by its audit.')];
   }
   if (bankaccount === undefined || kind !== 'preauthorisation') return [];
   return [
     problem('field_format', [...PAYMENT_METHOD, 'bankaccount'], 'A bank account cannot be preauthorised.'),
   ];
+}
+
+const WRONG_IN_TOKENS = {
+  missing: 'field_missing',
+  type: 'field_type',
+  'too long': 'field_too_long',
+  format: 'field_format',
+} as const satisfies Record<WrongPart['wrong'], ProblemCode>;
+
+/** What a wallet has made, as far as it can be read without a key. */
+function walletProblems(wallet: { type?: unknown; token?: unknown } | null): Problem[] {
+  const { token } = wallet ?? {};
+  const type = WALLETS.find((name) => name === wallet?.type);
+  // The schema reports a token that is missing or of another type.
+  const isGiven =
+    typeof token === 'string' || (typeof token === 'object' && token !== null && !Array.isArray(token));
+  const read = type === undefined || !isGiven ? [] : readPayload(type, token);
+  if (!isWrong(read)) return [];
+  return read.map(({ path, wrong }) => problem(WRONG_IN_TOKENS[wrong], [...WALLET, 'token', ...path]));
 }
 
 /** Checks the amount only if it is one: nothing about the body is known yet. */
@@ -117,10 +142,17 @@ function reviewExpiry(
   return expiry_date === undefined ? [...problems, problem('field_missing', EXPIRY_DATE)] : problems;
 }
 
-function methodOf({ creditcard, bankaccount }: PaymentBody['transaction']['payment_method']): NamedMethod {
+type NamedMethods = PaymentBody['transaction']['payment_method'];
+
+function methodOf({ creditcard, bankaccount, wallet }: NamedMethods): NamedMethod {
   if (bankaccount !== undefined) {
     const { bsb, account_number, account_name } = bankaccount;
     return { kind: 'bank_account', bankAccount: new BankAccount(bsb, account_number, account_name) };
+  }
+  if (wallet !== undefined) {
+    const payload = readPayload(wallet.type, wallet.token);
+    if (isWrong(payload)) throw new Error('the token of a wallet was not checked');
+    return { kind: 'wallet', payload };
   }
   if (creditcard === undefined) throw new Error('the payment method was not checked');
   const { pan, expiry_date, cvv } = creditcard;
@@ -283,6 +315,7 @@ function payment(
             'limit_reached',
             'retry_forbidden',
             'authentication_failed',
+            'wallet_token_refused',
             'no_acquirer',
           ],
     creates: true,
@@ -348,7 +381,7 @@ export const TRANSACTION_OPERATIONS = [
     id: 'createPurchase',
     route: '/transactions/purchase',
     summary: 'Purchase',
-    description: 'Charges a card, or debits a bank account.',
+    description: 'Charges a card, also by a wallet, or debits a bank account.',
     permission: 'payments',
     exampleAnswer: created(1, ['refund', 'void']),
   }),

@@ -195,7 +195,8 @@ export const SUBJECTS_BEFORE: Statement = {
     UNION ALL SELECT 'user/' || username FROM gateway_user WHERE organisation_id = $1
     UNION ALL SELECT DISTINCT 'routes/' || merchant_id FROM route WHERE organisation_id = $1
     UNION ALL SELECT 'bank/' || merchant_id FROM direct_entry WHERE organisation_id = $1
-    UNION ALL SELECT 'brand/' || merchant_id FROM merchant_brand WHERE organisation_id = $1`,
+    UNION ALL SELECT 'brand/' || merchant_id FROM merchant_brand WHERE organisation_id = $1
+    UNION ALL SELECT 'wallet/' || merchant_id || '/' || number FROM wallet_key WHERE organisation_id = $1`,
 };
 
 export const STANS: Statement = {

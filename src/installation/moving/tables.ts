@@ -58,6 +58,8 @@ export const TABLES: Readonly<Record<string, Table>> = {
   acquirer_reversal: { how: 'whole' },
   direct_entry: { how: 'whole' },
   merchant_brand: { how: 'whole' },
+  wallet_key: { how: 'whole' },
+  wallet_payload: { how: 'whole' },
   gateway_user: { how: 'whole' },
   user_grant: { how: 'whole' },
   webhook_endpoint: { how: 'whole' },

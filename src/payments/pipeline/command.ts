@@ -9,6 +9,8 @@ import type { Credential } from '../../values/credential.js';
 import type { Audit, CustomerId, TokenId } from '../../values/ids.js';
 import type { Cents } from '../../values/money.js';
 import type { ThreeDSecure } from '../../values/three-d-secure.js';
+import type { Payload } from '../../wallets/payloads.js';
+import type { Untaken } from '../../wallets/wallets.js';
 import type { InFlightRequest } from '../finding/search-fence.js';
 import type { AskedByOperator, Kvps } from '../transaction.js';
 
@@ -32,7 +34,8 @@ export interface Amount {
 export type NamedMethod =
   | { readonly kind: 'card'; readonly card: CardDetails }
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount }
-  | { readonly kind: 'virtual_pan'; readonly virtualPan: string; readonly threeDSecure?: ThreeDSecure };
+  | { readonly kind: 'virtual_pan'; readonly virtualPan: string; readonly threeDSecure?: ThreeDSecure }
+  | { readonly kind: 'wallet'; readonly payload: Payload };
 
 /** A payment method that can be charged: a card or bank account, with the token or the card for one payment that was opened for it. */
 export type PaymentMethod = Method & {
@@ -42,6 +45,8 @@ export type PaymentMethod = Method & {
   /** Of the token's account, and what the card's network calls the first payment with it. */
   readonly sealVersion?: number;
   readonly networkTransactionId?: string;
+  /** The payload of a wallet that the card comes from. */
+  readonly payload?: Untaken;
 };
 
 /** A payment or refund with a payment method of its own. */

@@ -3,18 +3,15 @@ import type { Answer, Prepared } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Clock } from '../../clock/clock.js';
 import { type Limited, limitsOf } from '../../organisations/limits.js';
-import type { Merchant } from '../../organisations/users/callers.js';
 import { applyPlugins, type Payment, type Pricing } from '../../plugins/contract.js';
 import { PLUGINS } from '../../plugins/plugins.js';
 import { DatabaseUnavailable, isUniqueViolation } from '../../postgres/database.js';
-import { becsFaults, lodgeable } from '../../values/bank-account.js';
+import { becsFaults } from '../../values/bank-account.js';
 import type { CardType } from '../../values/card.js';
 import { Fault, fault } from '../../values/faults.js';
-import type { Audit, OrganisationId } from '../../values/ids.js';
-import { bankAccountFromSecrets, cardFromSecrets } from '../../vault/account.js';
+import type { Audit } from '../../values/ids.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
-import type { OneTimeCards } from '../../vault/one-time-cards.js';
-import type { OpenedToken, Tokens } from '../../vault/tokens.js';
+import type { Untaken } from '../../wallets/wallets.js';
 import type { Lookup } from '../finding/lookup.js';
 import type { AuditLeases } from '../processes/process-registry.js';
 import {
@@ -44,17 +41,16 @@ import { type Capacity, LinkPlace } from './capacity.js';
 import type { Claims } from './claim.js';
 import type { Command, DirectCommand, PaymentMethod, TargetedCommand } from './command.js';
 import type { LimitCounts } from './limit-counts.js';
+import { type MethodParts, openPaymentMethod, ownerOf } from './open-method.js';
 import type { Finisher } from './record.js';
 import type { Retries } from './retries.js';
 
 const DAY_MS = 86_400_000;
 
-interface CreationParts {
+interface CreationParts extends MethodParts {
   readonly clock: Clock;
   readonly leases: AuditLeases;
   readonly process: { readonly term: number };
-  readonly tokens: Tokens;
-  readonly oneTimeCards: OneTimeCards;
   readonly keys: DataKeys;
   readonly claims: Claims;
   readonly finisher: Finisher;
@@ -100,6 +96,7 @@ export class Creation {
         place.take(linkOf(opened));
         const priced = await this.#limited(price(opened));
         trace?.enter('claim');
+        await this.#takePayload(priced);
         claimed = await this.#claim(priced); // commit A: nothing is sent before it
         passing?.('claimed');
         trace?.enter('acquirer', claimed.intent.acquirer);
@@ -173,6 +170,22 @@ export class Creation {
     await this.#parts.tokens.keepNetworkId(organisationId, named).catch(() => {});
   }
 
+  /** Before anything is stored: of two payments with one payload one alone goes on. */
+  async #takePayload(priced: Opened): Promise<void> {
+    const payload = payloadOf(priced);
+    if (payload === undefined) return;
+    const isTaken = await this.#parts.wallets.take(ownerOf(priced), payload, priced.correlationId);
+    // guard(wallets: a payload that another payment has is refused): if (!isTaken) throw fault('wallet_token_used', 'wallet token'); ⇒
+    if (!isTaken) throw fault('wallet_token_used', 'wallet token');
+  }
+
+  /** Certainly nothing was stored. Should it fail, the payload can be tried under the same correlation ID only. */
+  async #givePayloadBack(priced: Opened): Promise<void> {
+    const payload = payloadOf(priced);
+    if (payload === undefined) return;
+    await this.#parts.wallets.giveBack(ownerOf(priced), payload, priced.correlationId).catch(() => {});
+  }
+
   /** Should it fail, the card goes when its minutes are over. */
   async #forgetOneTimeCard(opened: Opened): Promise<void> {
     const virtualPan = oneTimePanOf(opened) ?? '';
@@ -187,7 +200,7 @@ export class Creation {
   async #openDirect(command: DirectCommand): Promise<OpenedDirect> {
     const { clock, choice } = this.#parts;
     const atMs = clock.now();
-    const method = await openPaymentMethod(command, this.#parts);
+    const method = await openPaymentMethod(command, this.#parts, atMs);
     const cardType = method.kind === 'card' ? method.card.number.type : '';
     const paymentMethod = method.kind === 'card' ? 'creditcard' : 'bankaccount';
     if (method.kind === 'card' && command.merchant.routes !== undefined) {
@@ -258,7 +271,10 @@ export class Creation {
       finisher.closeAsNotSent({ organisationId, audit });
       throw fault('not_processed');
     } finally {
-      if (!held) leases.release(organisationId, audit);
+      if (!held) {
+        leases.release(organisationId, audit);
+        await this.#givePayloadBack(priced);
+      }
     }
   }
 
@@ -409,6 +425,10 @@ function oneTimePanOf(opened: Opened): string | undefined {
   return isTargeted(opened) ? undefined : opened.method.oneTimePan;
 }
 
+function payloadOf(opened: Opened): Untaken | undefined {
+  return isTargeted(opened) ? undefined : opened.method.payload;
+}
+
 /** The link whose capacity the transaction needs. A target's link is known only if the target was read before the claim. */
 function linkOf(opened: Opened): string {
   if (!isTargeted(opened)) return opened.acquirer;
@@ -449,70 +469,6 @@ export function correlationIdTaken(holder: Audit | undefined): Fault | undefined
   return fault('correlation_id_already_used', 'correlation ID', holder);
 }
 
-/** Opens the payment method that a request names. */
-async function openPaymentMethod(
-  command: DirectCommand,
-  { tokens, oneTimeCards }: Pick<CreationParts, 'tokens' | 'oneTimeCards'>,
-): Promise<PaymentMethod> {
-  const { method, caller, merchant, operation } = command;
-  if (method.kind !== 'virtual_pan') return method;
-  const opened = await openToken(method.virtualPan, caller.organisationId, merchant, tokens);
-  const usable = opened === undefined ? await openOneTimeCard(command, oneTimeCards) : methodOf(opened);
-  // A bank account cannot be preauthorised.
-  // guard(payment by virtual PAN: no preauthorisation of a bank account): (usable.kind === 'bank_account' && operation === 'preauthorisation') ⇒ false
-  if (usable === undefined || (usable.kind === 'bank_account' && operation === 'preauthorisation')) {
-    throw fault('token_not_usable', 'card number');
-  }
-  const { threeDSecure } = method;
-  if (threeDSecure !== undefined && usable.kind === 'card')
-    return { ...usable, card: { ...usable.card, threeDSecure } };
-  return usable;
-}
-
-/** For a payment; undefined where there is none, or another payment has taken it. */
-async function openOneTimeCard(
-  { method, caller, merchant, operation, correlationId }: DirectCommand,
-  cards: OneTimeCards,
-): Promise<PaymentMethod | undefined> {
-  if (method.kind !== 'virtual_pan' || operation === 'standalone_refund') return undefined;
-  const { virtualPan } = method;
-  const owner = { organisationId: caller.organisationId, merchantId: merchant.id };
-  const card = await cards.take(owner, virtualPan, correlationId);
-  return card && { kind: 'card', card, oneTimePan: virtualPan };
-}
-
-async function openToken(
-  virtualPan: string,
-  organisationId: OrganisationId,
-  merchant: Merchant,
-  tokens: Tokens,
-) {
-  // guard(payment by virtual PAN: only where the merchant has the vault): merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined ⇒ tokens.openForPayment(organisationId, merchant.id, virtualPan)
-  return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;
-}
-
-function methodOf({
-  accountType,
-  secrets,
-  tokenId,
-  customerId,
-  sealVersion,
-  networkTransactionId,
-}: OpenedToken): PaymentMethod | undefined {
-  if (accountType === 'general_creditcard')
-    return {
-      kind: 'card',
-      card: cardFromSecrets(secrets),
-      stored: true,
-      tokenId,
-      customerId,
-      sealVersion,
-      ...(networkTransactionId !== undefined && { networkTransactionId }),
-    };
-  const bankAccount = bankAccountFromSecrets(secrets);
-  return lodgeable(bankAccount) ? { kind: 'bank_account', bankAccount, tokenId, customerId } : undefined;
-}
-
 /** A payment with its method opened and its link known. Amount and KVPs are still the request's. */
 type OpenedDirect = Omit<DirectCommand, 'method'> &
   Payment & {
@@ -542,6 +498,13 @@ function priceDirect(opened: OpenedDirect): OpenedDirect {
   const priced = refund ? opened : applyPlugins(opened, opened.merchant.plugins, PLUGINS);
   const [first, ...rest] = priced.method.kind === 'bank_account' ? becsFaults(priced) : [];
   if (first !== undefined) throw new Fault([first, ...rest]);
+  const { agreed } = priced.method.payload ?? {};
+  // guard(wallets: no more and no less is charged than the payer has agreed to): agreed !== undefined && ⇒ agreed === null &&
+  if (
+    agreed !== undefined &&
+    (agreed.amountCents !== priced.amountCents || agreed.currency !== priced.currency)
+  )
+    throw fault('wallet_amount_differs', 'wallet token');
   return priced;
 }
 

@@ -318,7 +318,7 @@ export interface DataKey {
 
 /** Where a ciphertext belongs. */
 export interface Place {
-  readonly table: 'transaction' | 'token' | 'webhook_endpoint' | 'one_time_card';
+  readonly table: 'transaction' | 'token' | 'webhook_endpoint' | 'one_time_card' | 'wallet_key';
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
   readonly row: number;

@@ -81,6 +81,8 @@ const KEY_DESTROYED = `
         AND e.merchant_id = k.merchant_id AND e.key_version = k.version)
       AND NOT EXISTS (SELECT FROM one_time_card o WHERE o.organisation_id = k.organisation_id
         AND o.merchant_id = k.merchant_id AND o.key_version = k.version)
+      AND NOT EXISTS (SELECT FROM wallet_key w WHERE w.organisation_id = k.organisation_id
+        AND w.merchant_id = k.merchant_id AND w.key_version = k.version)
     RETURNING k.organisation_id AS "organisationId", k.merchant_id AS "merchantId"`;
 
 /** Neither the newest nor a young version (a process may still seal under it), and nothing is sealed under it. */
