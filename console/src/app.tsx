@@ -16,6 +16,8 @@ const Approvals = lazy(async () => ({ default: (await payments()).Approvals }));
 const Checkouts = lazy(async () => ({ default: (await payments()).Checkouts }));
 const Customers = lazy(async () => ({ default: (await payments()).Customers }));
 const InDoubt = lazy(async () => ({ default: (await payments()).InDoubt }));
+const Schedules = lazy(async () => ({ default: (await payments()).Schedules }));
+const OneSchedule = lazy(async () => ({ default: (await payments()).OneSchedule }));
 const OneCheckout = lazy(async () => ({ default: (await payments()).OneCheckout }));
 const OneCustomer = lazy(async () => ({ default: (await payments()).OneCustomer }));
 const OneTransaction = lazy(async () => ({ default: (await payments()).OneTransaction }));
@@ -70,6 +72,8 @@ function Pages(): ReactNode {
       <Route path="/in-doubt" component={InDoubt} />
       <Route path="/checkouts" component={Checkouts} />
       <Route path="/checkouts/:merchant/:id" component={OneCheckout} />
+      <Route path="/schedules" component={Schedules} />
+      <Route path="/schedules/:merchant/:id" component={OneSchedule} />
       <Route path="/customers" component={Customers} />
       <Route path="/customers/:organisation/:id" component={OneCustomer} />
       <Route path="/approvals" component={Approvals} />

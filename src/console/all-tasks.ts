@@ -30,6 +30,7 @@ import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import { TRANSACTIONS_CHANGED, TRANSACTIONS_SEEN } from '../payments/transaction-tasks.js';
 import type { Queryable } from '../postgres/database.js';
+import { SCHEDULES } from '../schedules/schedule-tasks.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
@@ -88,6 +89,7 @@ export const TASK_GROUPS = [
   TRANSACTIONS,
   APPROVALS,
   CHECKOUTS,
+  SCHEDULES,
   CUSTOMERS,
   TOKENS,
   VAULT,

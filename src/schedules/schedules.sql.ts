@@ -40,6 +40,11 @@ export const LOCK_SCHEDULE: Statement = {
   text: `SELECT 1 FROM schedule WHERE organisation_id = $1 AND number = $2 FOR NO KEY UPDATE`,
 };
 
+export const MERCHANTS_OF_SCHEDULES: Statement = {
+  name: '',
+  text: `SELECT organisation_id AS "organisationId", id AS "merchantId" FROM merchant WHERE id = $1`,
+};
+
 /** The newest first, of a merchant ($2): after another ($4, $5), of a customer ($6), of a status ($7), by a correlation ID ($8). */
 export const LIST_SCHEDULES: Statement = {
   name: '',

@@ -352,6 +352,12 @@ const REFUSALS = {
     'there are no pages for payers: set TOLLGATE_CHECKOUT_URL, or give TOLLGATE_CHECKOUT_PORT a port',
   checkout_not_allowed: inWords,
 
+  // Schedules.
+  schedule_not_found: 'this merchant has no schedule {schedule}',
+  schedule_not_open: 'the schedule {schedule} is {status}',
+  schedule_changed:
+    'the schedule {schedule} is not as it was sealed: somebody has changed it in the database',
+
   // The vault, its exports and imports.
   customer_not_found: 'there is no customer {customer}',
   token_not_found: 'there is no token {token}, or it was deleted',

@@ -17,6 +17,7 @@ export const PLACES: readonly PlaceOnPage[] = [
   { path: '/transactions', name: 'Transactions', group: 'Payments', key: 't', task: 'transaction list' },
   { path: '/in-doubt', name: 'In doubt', group: 'Payments', key: 'i', task: 'transaction in-doubt' },
   { path: '/checkouts', name: 'Checkouts', group: 'Payments', key: 'l', task: 'checkout list' },
+  { path: '/schedules', name: 'Schedules', group: 'Payments', key: 'h', task: 'schedule list' },
   { path: '/customers', name: 'Customers', group: 'Payments', key: 'c', task: 'transaction list' },
   { path: '/approvals', name: 'Approvals', group: 'Payments', key: 'a', task: 'approval list' },
   { path: '/direct-debit', name: 'Direct debit', group: 'Money', key: 'b', task: 'directdebit status' },
