@@ -27,6 +27,7 @@ import type { Broken } from './verdict.js';
 const DEADLINE_MS = 1_500;
 export const LATE_MS = 2_000;
 const DECISION_LIMIT_MS = 60_000;
+const BY_MERCHANT = { initiator: 'merchant', reason: 'recurring', sequence: 'subsequent' };
 
 export interface HostBooks {
   /** `1995 charged`, by terminal, day and STAN. */
@@ -265,6 +266,7 @@ export class LinkShop {
     await this.#expect('void of a completion', this.#follow(drawn, 'void'), 'approved');
     const released = await this.#expect('preauthorisation', this.#pay('preauthorisation'), 'approved');
     await this.#expect('void of a preauthorisation', this.#follow(released, 'void'), 'approved');
+    await this.#payByAgreement();
     for (const code of ['05', '51', '91']) {
       await this.#expect(`decline ${code}`, this.#pay('purchase', cardAnsweredWith(code)), 'declined');
     }
@@ -313,6 +315,23 @@ export class LinkShop {
       ...(pan !== undefined && { pan }),
     });
     return outcomeOf(this.client[operation](body));
+  }
+
+  /** What is said of the cardholder arrives, and the network's name for the payment comes back. */
+  async #payByAgreement(): Promise<void> {
+    this.#amount += 1;
+    const body = paymentBody({ merchant: this.merchant, reference: 'by agreement', amount: this.#amount });
+    const { transaction } = body;
+    delete transaction.payment_method.creditcard.cvv;
+    transaction.credential = { ...BY_MERCHANT, network_transaction_id: '016153570198200' };
+    const audit = await this.#expect(
+      'purchase by agreement',
+      outcomeOf(this.client.purchase(body)),
+      'approved',
+    );
+    const { status } = await this.client.transaction(audit);
+    if (!status.acquirer.network_transaction_id)
+      this.wrong.push('the network has no name for a payment by agreement');
   }
 
   #follow(target: number, operation: 'completion' | 'refund' | 'void', amount?: number): Promise<Outcome> {

@@ -223,6 +223,8 @@ public class Host implements ISORequestListener {
     ISOMsg answer = (ISOMsg) message.clone();
     answer.setResponseMTI();
     for (int field : NOT_SAID_AGAIN) answer.unset(field);
+    // A payment by agreement is called what the first one was.
+    if (authorisation != null && message.hasField(48)) answer.set(48, message.getString(48));
     answer.set(39, code);
     if (authorisation == null) answer.unset(38);
     else answer.set(38, authorisation);

@@ -116,6 +116,10 @@ async function misunderstandings(host: JposHost): Promise<string[]> {
   const purchase = payment('0200', { 4: '000000000101' });
   expect('purchase', await codeOf(purchase), '00');
   expect('decline', await codeOf(payment('0200', { 2: cardAnsweredWith('51') })), '51');
+  const agreed = 'NT015016153570198200CI019merchant/instalment';
+  const kept = await ask(payment('0200', { 4: '000000000106', 22: '102', 48: agreed }));
+  expect('payment by agreement', kept?.fields.get(39), '00');
+  expect('private data, said again', kept?.fields.get(48), agreed);
   const voided = payment('0200', { 4: '000000000102' });
   expect('purchase to be voided', await codeOf(voided), '00');
   const reversal = following(dialect.reversal, voided);
@@ -142,7 +146,7 @@ async function misunderstandings(host: JposHost): Promise<string[]> {
   client.close();
 
   const { positions, complaints } = await host.books();
-  const booked = '-1 charged, 101 charged, 104 charged, 105 charged, 99 charged';
+  const booked = '-1 charged, 101 charged, 104 charged, 105 charged, 106 charged, 99 charged';
   expect('books', [...positions.values()].sort().join(', '), booked);
   expect('complaints', complaints.length, 1);
   return wrong;

@@ -129,7 +129,8 @@ function inWords({ per, attempts, declines, withinMs, mode }: Limit): string {
 
 interface ReachedView {
   readonly mode: LimitMode;
-  readonly per: Limited;
+  /** `retry`: its merchant wanted to try a card again that must not be. */
+  readonly per: Limited | 'retry';
   /** A masked card number, an address, the number of a customer. */
   readonly what: string;
   readonly times: number;

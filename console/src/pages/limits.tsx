@@ -20,14 +20,17 @@ type Reached = Answer<'GET /limits/reached'>[number];
 const MINUTE_MS = 60_000;
 const AGAIN_MS = 10_000;
 
-const NAMES: Readonly<Record<Limit['per'], string>> = {
+const NAMES: Readonly<Record<Reached['per'], string>> = {
   card: 'Card',
   address: 'Payer’s address',
   bin: 'Issuer (first 8 digits)',
   customer: 'Customer',
   checkout: 'Checkout',
+  retry: 'Card that must not be tried again',
 };
-const PER = Object.entries(NAMES).map(([value, label]) => ({ value, label }));
+const PER = Object.entries(NAMES)
+  .filter(([value]) => value !== 'retry')
+  .map(([value, label]) => ({ value, label }));
 
 const LIMITS: readonly Column<Limit>[] = [
   { key: 'per', title: 'Per', show: ({ per }) => NAMES[per], sortBy: ({ per }) => NAMES[per] },
