@@ -3,10 +3,11 @@
 import unittest
 import uuid
 
-from tollgate_client import BankAccount, Begun, Refused, Outcome
+from tollgate_client import BankAccount, Begun, Card, Credential, Outcome, Refused
 
 from .scene import MERCHANT, booked, card, client, order, pay
 
+PAN = "4111111111111111"
 DECLINED = "4100000000000050"
 ANSWER_LOST = "4200000000000034"
 REQUEST_LOST = "4200000000000026"
@@ -52,6 +53,20 @@ class Payments(unittest.TestCase):
         self.assertEqual(self.gateway.transaction(refunded.audit).outcome, Outcome.VOIDED)
         details = self.gateway.transaction(voided.audit).transaction
         self.assertEqual(details and details.target_audit, refunded.audit)
+
+    def test_a_payment_by_agreement_and_the_result_of_a_check(self) -> None:
+        check = {"version": "2.2.0", "eci": "05", "status": "Y"}
+        begun = Credential("recurring", "initial")
+        amount = {"amount_cents": 100, "currency": "AUD"}
+        first = self.gateway.purchase(
+            reference=order(), payment_method=Card(PAN, "1239", "123", check), credential=begun, **amount
+        )
+        known = self.gateway.transaction(first.audit).status.acquirer.network_transaction_id
+        agreed = Credential("recurring", "subsequent", "merchant", known)
+        again = self.gateway.purchase(
+            reference=order(), payment_method=Card(PAN, "1239"), credential=agreed, **amount
+        )
+        self.assertTrue(known and first.approved and again.approved)
 
     def test_a_standalone_refund_and_a_direct_debit(self) -> None:
         account = BankAccount("062-000", "123456789", "A Customer")

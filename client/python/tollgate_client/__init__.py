@@ -34,7 +34,7 @@ from .errors import (
 from .memory import Begun, Ending, Memory
 from .observed import Observed
 from .pages import Page, Pages
-from .payment_methods import BankAccount, Card, CardToStore
+from .payment_methods import BankAccount, Card, CardToStore, Credential
 from .settlement import COLUMNS, Settlement, SettlementLine, SettlementNet, rows, write_csv
 from .webhooks import verify_webhook
 
@@ -49,6 +49,7 @@ __all__ = [
     "Checkout",
     "COLUMNS",
     "Created",
+    "Credential",
     "Customer",
     "Ending",
     "Event",

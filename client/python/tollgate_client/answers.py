@@ -64,6 +64,7 @@ class AcquirerStatus:
     settlement_date: str | None
     authorisation_code: str | None
     preauthorisation_code: str | None
+    network_transaction_id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .gateway import payload_of
 from .memory import Begun
-from .payment_methods import Card, PaymentMethod
+from .payment_methods import Card, Credential, PaymentMethod
 from .transport import Payload
 
 _CARD_NUMBER = re.compile("[0-8][0-9]{11,18}")
@@ -26,6 +26,7 @@ class Order:
     currency: str | None = None
     payment_method: PaymentMethod | None = field(default=None, repr=False)
     payer_address: str | None = None
+    credential: Credential | None = None
     target_audit: int | None = None
 
     def begun(self, correlation_id: str, merchant_id: int) -> Begun:
@@ -61,6 +62,8 @@ class Order:
             transaction["payment_method"] = self.payment_method.in_transaction()
         if self.payer_address is not None:
             transaction["payer"] = {"address": self.payer_address}
+        if self.credential is not None:
+            transaction["credential"] = self.credential.in_transaction()
         return payload_of({"merchant": {"id": merchant_id}, "kvps": dict(kvps or {}), "transaction": transaction})
 
 

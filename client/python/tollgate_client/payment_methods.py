@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -10,16 +11,37 @@ from .answers import Json
 
 
 @dataclass(frozen=True)
+class Credential:
+    """Who starts a payment with a card that is kept, and under which agreement."""
+
+    reason: str
+    sequence: str
+    initiator: str = "customer"
+    network_transaction_id: str | None = None
+
+    def in_transaction(self) -> dict[str, Any]:
+        said = {"initiator": self.initiator, "reason": self.reason, "sequence": self.sequence}
+        if self.network_transaction_id is not None:
+            said["network_transaction_id"] = self.network_transaction_id
+        return said
+
+
+@dataclass(frozen=True)
 class Card:
-    """A card number with its expiry date (`MMYY`), or a virtual PAN alone."""
+    """A card number with its expiry date (`MMYY`), or a virtual PAN alone. `three_d_secure`: the result of a check made elsewhere, as the
+    interface has it."""
 
     pan: str = field(repr=False)
     expiry_date: str | None = field(default=None, repr=False)
     cvv: str | None = field(default=None, repr=False)
+    three_d_secure: Mapping[str, str] | None = field(default=None, repr=False)
 
     def in_transaction(self) -> dict[str, Any]:
         given = {"pan": self.pan, "expiry_date": self.expiry_date, "cvv": self.cvv}
-        return {"creditcard": {name: text for name, text in given.items() if text is not None}}
+        card: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
+        if self.three_d_secure is not None:
+            card["three_d_secure"] = dict(self.three_d_secure)
+        return {"creditcard": card}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from .creation import BeforeSend, Creations
 from .gateway import Gateway
 from .memory import Memory
 from .orders import Order
-from .payment_methods import Card, PaymentMethod
+from .payment_methods import Card, Credential, PaymentMethod
 
 
 class Payments:
@@ -31,6 +31,7 @@ class Payments:
         currency: str,
         payment_method: PaymentMethod,
         payer_address: str | None = None,
+        credential: Credential | None = None,
         merchant_id: int | None = None,
         kvps: Mapping[str, str] | None = None,
         correlation_id: str | None = None,
@@ -40,7 +41,7 @@ class Payments:
     ) -> Created:
         """Takes money from a card or a bank account. Look at `outcome`: a declined payment is a result, too."""
         path = "/transactions/purchase"
-        order = Order("purchase", path, reference, amount_cents, currency, payment_method, payer_address)
+        order = Order("purchase", path, reference, amount_cents, currency, payment_method, payer_address, credential)
         return self._create(order, merchant_id, kvps, correlation_id, before_send, outcome_timeout_seconds, cancel)
 
     def preauthorisation(
@@ -51,6 +52,7 @@ class Payments:
         currency: str,
         payment_method: Card,
         payer_address: str | None = None,
+        credential: Credential | None = None,
         merchant_id: int | None = None,
         kvps: Mapping[str, str] | None = None,
         correlation_id: str | None = None,
@@ -60,7 +62,7 @@ class Payments:
     ) -> Created:
         """Holds an amount on a card."""
         path = "/transactions/preauthorisation"
-        order = Order("preauthorisation", path, reference, amount_cents, currency, payment_method, payer_address)
+        order = Order("preauthorisation", path, reference, amount_cents, currency, payment_method, payer_address, credential)
         return self._create(order, merchant_id, kvps, correlation_id, before_send, outcome_timeout_seconds, cancel)
 
     def standalone_refund(
