@@ -62,7 +62,7 @@ BEGIN
     USING ERRCODE = 'check_violation', TABLE = 'schedule_date', CONSTRAINT = 'date_is_decided_once';
 END $$;
 CREATE TRIGGER date_is_decided_once BEFORE UPDATE ON schedule_date FOR EACH ROW
-  WHEN (OLD.decided_at IS NOT NULL OR NEW.due_on <> OLD.due_on OR NEW.attempt < OLD.attempt)
+  WHEN ((OLD.decided_at IS NOT NULL AND NEW.* IS DISTINCT FROM OLD.*) OR NEW.due_on <> OLD.due_on OR NEW.attempt < OLD.attempt)
   EXECUTE FUNCTION date_is_decided_once();
 CREATE TRIGGER date_is_not_removed BEFORE DELETE ON schedule_date FOR EACH ROW EXECUTE FUNCTION date_is_decided_once();
 

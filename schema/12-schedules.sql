@@ -79,7 +79,7 @@ BEGIN
     USING ERRCODE = 'check_violation', TABLE = 'schedule_date', CONSTRAINT = 'date_is_decided_once';
 END $$;
 CREATE TRIGGER date_is_decided_once BEFORE UPDATE ON schedule_date FOR EACH ROW
-  -- guard(schema: a date of a schedule that is decided stays decided): OLD.decided_at IS NOT NULL OR ⇒
-  WHEN (OLD.decided_at IS NOT NULL OR NEW.due_on <> OLD.due_on OR NEW.attempt < OLD.attempt)
+  -- guard(schema: a date of a schedule that is decided stays decided): (OLD.decided_at IS NOT NULL AND NEW.* IS DISTINCT FROM OLD.*) OR ⇒
+  WHEN ((OLD.decided_at IS NOT NULL AND NEW.* IS DISTINCT FROM OLD.*) OR NEW.due_on <> OLD.due_on OR NEW.attempt < OLD.attempt)
   EXECUTE FUNCTION date_is_decided_once();
 CREATE TRIGGER date_is_not_removed BEFORE DELETE ON schedule_date FOR EACH ROW EXECUTE FUNCTION date_is_decided_once();

@@ -1,6 +1,7 @@
 // What happens on the days of a schedule: paid once, tried again, failed, paused, and caught up in order.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { createSchedule, datesOf, sydneyToday, tokenFor } from '../../testkit/schedules.js';
 import { cardAnsweredWith, DECLINED_CARD } from '../../testkit/test-cards.js';
@@ -50,6 +51,12 @@ test('a date whose day has come → paid once, as a purchase by the merchant wit
     },
     status: { transaction_status_code: 'approved' },
   });
+  // Nobody called from anywhere, and the entry is genuine all the same.
+  const journal = await runHere(['journal', 'verify'], {
+    DATABASE_URL: gateway.databaseUrl,
+    TOLLGATE_DATA_DIR: gateway.dataDir,
+  });
+  expect(journal.code, journal.stderr + journal.stdout).toBe(0);
   const search = `/transactions?merchant_id=1&correlation_id_lookup=schedule:${id}:${first}`;
   expect((await api.get(search)).body.results).toHaveLength(1);
   const [ended] = await eventsOf(id);

@@ -31,6 +31,7 @@ export interface GatewayState {
   readonly oldestEvent: string | null;
   readonly disabledEndpoints: number;
   readonly webhookSeconds: number | null;
+  readonly scheduleSeconds: number | null;
   readonly cardSeconds: number | null;
   readonly unwrittenSeconds: number | null;
   readonly highestId: number | null;
@@ -136,6 +137,18 @@ function examineLags(state: GatewayState): CheckResult[] {
             nothing: 'none waits',
             found: (age) => `the oldest has failed for ${age}`,
             todo: '`tollgate webhook deliveries`, and ask its owner',
+          },
+        ),
+    state.processes === 0 && (state.scheduleSeconds ?? 0) > 0
+      ? goesOn('schedules')
+      : byAge(
+          'schedules',
+          state.scheduleSeconds,
+          { warnAbove: HOUR },
+          {
+            nothing: 'none is due',
+            found: (age) => `one has been due for ${age}`,
+            todo: 'see tollgate_schedules_late, and `background job failed` in the log',
           },
         ),
     state.processes === 0 && (state.cardSeconds ?? 0) > 0

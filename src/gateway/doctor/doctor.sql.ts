@@ -53,6 +53,7 @@ export const STATE_OF_GATEWAY: Statement = {
       (SELECT min(id)::text FROM event) AS "oldestEvent",
       (SELECT count(*)::integer FROM webhook_endpoint WHERE disabled_because IN ('failing', 'gone')) AS "disabledEndpoints",
       (SELECT extract(epoch FROM now() - min(failing_since))::float8 FROM webhook_delivery) AS "webhookSeconds",
+      (SELECT extract(epoch FROM gateway_now() - min(due_at))::float8 FROM schedule WHERE due_at <= gateway_now()) AS "scheduleSeconds",
       (SELECT extract(epoch FROM gateway_now() - min(next_at) FILTER (WHERE next_at <> '-infinity'))::float8 FROM card_review)
         AS "cardSeconds",
       (SELECT extract(epoch FROM now() - min(made_at))::float8 FROM directdebit_file WHERE written_at IS NULL)

@@ -60,7 +60,8 @@ export const OPENED = columns<OpenedToken>(
     organisation_id: integer(({ claim }) => claim.organisationId),
     audit: integer(({ claim }) => claim.audit),
     actor: text(({ claim }) => `user:${claim.username}`),
-    address: text(({ claim }) => claim.address),
+    // Payments of schedules come from no address.
+    address: optionalText(({ claim }) => claim.address),
     mark: optionalBytes(({ mac }) => mac),
   },
   { after: ASKED.last },

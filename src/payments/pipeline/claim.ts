@@ -130,7 +130,7 @@ export class Claims {
     const signer = openSignerOf(this.database);
     return openers.map((claim) => {
       const { organisationId, audit, username, tokenId, correlationId, address } = claim;
-      const entry = { organisationId, audit, tokenId, correlationId, address };
+      const entry = { organisationId, audit, tokenId, correlationId, address: address || undefined };
       return { claim, mac: signer?.macOf({ actor: `user:${username}`, action: 'token.opened', ...entry }) };
     });
   }
