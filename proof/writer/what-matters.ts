@@ -41,6 +41,10 @@ const MATTERS: Readonly<Record<string, Mattering>> = {
     ],
     named: ({ id }) => [`merchant/${id}`],
   },
+  wallet_key: {
+    columns: 'all',
+    named: ({ merchant_id, number }) => [`wallet/${merchant_id}/${number}`, `wallet key ${number}`],
+  },
   merchant_brand: { columns: 'all', named: ({ merchant_id }) => [`brand/${merchant_id}`] },
   route: { columns: 'all', named: ({ merchant_id }) => [`route/${merchant_id}`, `routes/${merchant_id}`] },
   surcharge_rule: { columns: 'all', named: merchantOf },
