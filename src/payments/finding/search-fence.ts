@@ -151,9 +151,8 @@ export class SearchFence {
       correlationId,
       epoch: Math.min(received.epoch, sentAfter.epoch),
       heard: received.heard,
-      // guard(search: what was held back while a search here found nothing is not processed): received.toldAbsent !== this.#now.toldAbsent ⇒ false
-      // guard(search: what may have been sent before a search here found nothing is not processed): || sentAfter.toldAbsent !== this.#now.toldAbsent ⇒
-      unseen: received.toldAbsent !== this.#now.toldAbsent || sentAfter.toldAbsent !== this.#now.toldAbsent,
+      // guard(search: what was sent or held back before a search here found nothing is not processed): !== ⇒ >
+      unseen: Math.min(received.toldAbsent, sentAfter.toldAbsent) !== this.#now.toldAbsent,
       begun: false,
       turnedAway: false,
       trace,

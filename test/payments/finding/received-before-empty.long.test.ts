@@ -181,7 +181,7 @@ test('a request sent after the answer on the connection of the search → proces
   }
 });
 
-// catches(search: what may have been sent before a search here found nothing is not processed)
+// catches(search: what was sent or held back before a search here found nothing is not processed)
 test('a request on a connection that was there before the search for it → not processed, because it may have been late', async () => {
   const connection = await connect(one);
   connection.socket.write(requestText(one, 'GET /v1/transactions/1', { Connection: 'keep-alive' }));
@@ -209,7 +209,7 @@ test.each(['X-Forwarded-For: 203.0.113.1', 'Forwarded: for=203.0.113.1', 'Via: 1
   },
 );
 
-// catches(search: what was held back while a search here found nothing is not processed)
+// catches(search: what was sent or held back before a search here found nothing is not processed)
 test('a pipelined request behind the search for it → not processed', async () => {
   const { socket, closed } = await connect(one);
   socket.write(searchText(one, 'ahead') + purchaseText(one, 'ahead'));
