@@ -201,14 +201,14 @@ describe('Apple Pay', () => {
     expect(refusal('apple_pay', token)).toBe('expired');
   });
 
-  // catches(wallets: a certificate signs tokens only with its mark)
-  // catches(wallets: a certificate signs signers only with its mark)
   // catches(wallets: the chain ends at a root of the operator's)
-  // catches(wallets: an expired certificate signs nothing)
   test.each<readonly [string, AppleChain]>([
     ['another root of the same name', makeAppleChain()],
+    // catches(wallets: a certificate signs tokens only with its mark)
     ['a signer without Apple’s mark', makeAppleChain({ root: chain.root, leafMarks: [] })],
+    // catches(wallets: a certificate signs signers only with its mark)
     ['an intermediate without Apple’s mark', makeAppleChain({ root: chain.root, intermediateMarks: [] })],
+    // catches(wallets: an expired certificate signs nothing)
     [
       'a signer that has expired',
       makeAppleChain({ root: chain.root, leafUntil: new Date(Date.now() - MINUTE_MS) }),
@@ -302,10 +302,10 @@ describe('Google Pay', () => {
     expect(count).toBeGreaterThan(1_000);
   });
 
-  // catches(wallets: a message of Google Pay is signed for this recipient)
   // catches(wallets: a key of Google Pay is signed by a root of the operator's)
   test.each<readonly [string, Partial<GooglePayment>]>([
     ['another root', { root: makeGooglePair() }],
+    // catches(wallets: a message of Google Pay is signed for this recipient)
     ['for another recipient', { recipient: 'merchant:12346' }],
     ['for a gateway of that name', { recipient: 'gateway:12345' }],
     ['in another version of the protocol', { protocolVersion: 'ECv1' }],
