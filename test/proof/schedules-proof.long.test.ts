@@ -12,7 +12,7 @@ test('two months of schedules while gateways and the database are killed → eve
     '5',
     '--kills',
     '6',
-    '--database-kills',
+    '--databases',
     '1',
     '--jump',
   ];
