@@ -41,6 +41,8 @@ export function ofDisagreement(operation: string, bend: MakeBend): Bend[] {
 
 /** `wanted`: the keys of the field that is there to be bent. Then nothing else may be wrong, whatever becomes of it. */
 export function inAgreement(operation: string, body: Json, [place, wanted]: readonly string[]): Json {
+  // There has to be something to change.
+  if (operation === 'changeSchedule') body.schedule.amount_details ??= AMOUNT;
   if (operation !== 'createCheckout') return body;
   const details = body.checkout;
   const isBent = place === 'checkout' && wanted !== undefined;

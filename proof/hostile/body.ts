@@ -104,9 +104,11 @@ export function ofBody({ body, id }: Operation, proper: Proper, bend: MakeBend):
         );
       }
     }
-    if (isChoice(schema)) {
+    // A wallet's token is an object or a text, and what is in it is refused by its own rules.
+    if (isChoice(schema) && !at.endsWith('/wallet/token')) {
       // Of payment methods the card is the one that is missed.
       const missed = at.endsWith('/payment_method') ? `${at}/creditcard` : at;
+
       add('with nothing to choose', path, REFUSED(missed), (whole) => jsonOf(withValue(whole, path, {})));
       const both = () =>
         Object.fromEntries(

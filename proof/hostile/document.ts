@@ -58,6 +58,7 @@ const TARGETS: Readonly<Record<string, string>> = {
 const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
 const targetOf = (template: string, name: string): string => {
   if (name === 'audit') return template.endsWith('/completion') ? 'preauthorisation' : 'purchase';
+  if (template.includes('/schedules/')) return template.endsWith('/resume') ? 'paused' : 'schedule';
   const target = TARGETS[name];
   if (target === undefined) throw new Error(`${template}: what {${name}} stands for is not known`);
   return target;

@@ -69,6 +69,7 @@ hear = (line) => judge.line(line);
 const stock = new Stock(gateway, new Proper(new Chance(seed + 2), secrets));
 await stock.fill(control);
 proper.customerId = stock.customerId;
+proper.virtualPan = stock.virtualPan;
 // The start is over; from now on what stalls is input.
 await gateway.measure();
 

@@ -1,10 +1,18 @@
-// What requests act on: transactions, customers, tokens and checkouts that are there, as placeholders in bytes name them.
+// What requests act on: transactions, customers, tokens, checkouts and schedules that are there, as placeholders in bytes name them.
 import { type Json, paymentBody } from '../../testkit/bodies.js';
 import type { Kept } from './connection.js';
 import type { HostileGateway } from './gateway.js';
-import type { Proper } from './proper.js';
+import { LATER, type Proper } from './proper.js';
 
-const KINDS = ['purchase', 'preauthorisation', 'customer', 'token', 'checkout'] as const;
+const KINDS = [
+  'purchase',
+  'preauthorisation',
+  'customer',
+  'token',
+  'checkout',
+  'schedule',
+  'paused',
+] as const;
 /** One on which nothing has settled. */
 const DAY = '2024-04-22';
 const CHECKOUT = {
@@ -39,6 +47,11 @@ export class Stock {
     return Number(this.#standing.customer);
   }
 
+  /** Of its token. */
+  get virtualPan(): string {
+    return this.#proper.virtualPan;
+  }
+
   /** The bytes with every placeholder filled in. A request that will be accepted gets things of its own. */
   async filled(connection: Kept, bytes: string, fresh: boolean): Promise<string> {
     const named = KINDS.filter((kind) => bytes.includes(`<<${kind}>>`));
@@ -62,6 +75,8 @@ export class Stock {
         made[kind] = (await this.#post(connection, `/transactions/${kind}`, this.payment())).audit;
       } else if (kind === 'checkout') {
         made.checkout = (await this.#post(connection, '/checkouts', CHECKOUT)).id;
+      } else if (kind === 'schedule' || kind === 'paused') {
+        made[kind] = await this.#makeSchedule(connection, kind);
       } else if (kind === 'customer') {
         const customer = { reference: this.#proper.chance.id(), name: 'Ada Lovelace' };
         made.customer = (await this.#post(connection, '/customers', customer)).id;
@@ -72,10 +87,29 @@ export class Stock {
           active: true,
           account: { general_creditcard: card },
         };
-        made.token = (await this.#post(connection, `/customers/${made.customer}/tokens`, token)).id;
+        const { id, virtual_pan } = await this.#post(connection, `/customers/${made.customer}/tokens`, token);
+        made.token = id;
+        if (this.#proper.virtualPan === '') this.#proper.virtualPan = virtual_pan;
       }
     }
     return made;
+  }
+
+  async #makeSchedule(connection: Kept, kind: 'schedule' | 'paused'): Promise<string> {
+    const schedule = {
+      reference: 'stock',
+      virtual_pan: this.#proper.virtualPan,
+      amount_details: { total_amount: '1995', currency: 'AUD' },
+      first_date: LATER.first_date,
+      every: { months: 1 },
+      count: 12,
+    };
+    const { id } = await this.#post(connection, '/schedules', { merchant: { id: 1 }, schedule });
+    if (kind === 'schedule') return id;
+    const answer = await connection.send(this.post(`/schedules/${id}/pause`, {}, this.#proper.chance.id()));
+    if (answer === undefined || answer.status >= 300)
+      throw new Error(`pause answered ${answer?.status} ${answer?.body}`);
+    return id;
   }
 
   async #post(connection: Kept, path: string, body: Json, id = this.#proper.chance.id()): Promise<Json> {
