@@ -199,8 +199,11 @@ test.runIf(seesProcesses)(
     // Alone: any other gateway would restart it.
     await Promise.all(gateways.map((gateway) => gateway.stop()));
     const stopped = await startGatewayProcess({ TOLLGATE_DATA_DIR: dataDir });
+    // It has started wholly: what it asks the database for until then would fail.
+    await eventually(async () => (stopped.output().includes('listening for operators') ? true : undefined));
     await loseRecovery();
-    expect((await stopped.stop()).code).toBe(0);
+    const { code, stdout, stderr } = await stopped.stop();
+    expect(code, stdout + stderr).toBe(0);
     expect(await servers()).toEqual([]);
     gateways = [await startGatewayProcess({ TOLLGATE_DATA_DIR: dataDir })];
     await allPay();
