@@ -35,7 +35,7 @@ export default defineConfig({
     // Nothing is shown by how long a test takes: these only end what hangs, also on a machine that others starve.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 300_000 } },
     // Two cores, and every file runs gateways of its own: with four the cores are idle for a fifth of the time, with many everything is slow.
     maxWorkers: 5,
   },

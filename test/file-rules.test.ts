@@ -115,7 +115,17 @@ test('no test uses `vi` to wait with the short default timeout of vitest', () =>
       .filter((path) =>
         callsIn(parseAst(read(path), { lang: 'ts' })).some((call) => isWait(call, read(path))),
       ),
-    'A second is not enough where others work, too: give it { timeout: 60_000 }.',
+    'A second is not enough where others work, too: give it { timeout: 300_000 }.',
+  );
+});
+
+test('no test ends a wait, or itself, before others on the machine have had their turn', () => {
+  const files = [...filesUnder('test'), ...filesUnder('testkit')].filter((path) => path.endsWith('.ts'));
+  // What is waited for a while on purpose has six seconds or less.
+  const impatient = /\btimeout: (?:[7-9]|[1-9]\d|[12]\d\d)_000\b|^\s*\}, (?:\d{1,2}|[12]\d\d)_000\);$/;
+  expectNone(
+    files.flatMap((path) => linesWith(read(path), impatient).map((line) => `${path}:${line}`)),
+    'Leave it out where there is a default; give waits of `vi` { timeout: 300_000 }.',
   );
 });
 

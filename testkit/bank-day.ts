@@ -95,7 +95,7 @@ export async function moveClockByMs({ sql }: Pick<TestGateway, 'sql'>, ms: numbe
   const behind = `SELECT p.id::text FROM process p, gateway g WHERE p.advanced_ms <> g.advanced_ms
     UNION ALL SELECT i.audit::text FROM directdebit_item i, gateway g
     WHERE i.next_at <= now() + (g.advanced_ms * interval '1 millisecond')`;
-  await vi.waitFor(async () => expect(await sql(behind)).toEqual([]), { timeout: 60_000, interval: 20 });
+  await vi.waitFor(async () => expect(await sql(behind)).toEqual([]), { timeout: 300_000, interval: 20 });
 }
 
 /** Everything about transactions that can change: their rows, items and events. */

@@ -29,7 +29,7 @@ export async function expectBooksToAgree(
   readEntries: () => Promise<readonly LedgerEntry[]> = gateway.ledger,
 ): Promise<void> {
   const inDoubt = () => gateway.sql(`SELECT audit FROM transaction WHERE status = 'unknown'`);
-  await vi.waitFor(async () => expect(await inDoubt()).toEqual([]), { timeout: 60_000 });
+  await vi.waitFor(async () => expect(await inDoubt()).toEqual([]), { timeout: 300_000 });
   const entries = await readEntries();
   expect(entries.length).toBeGreaterThan(0);
   expect(differences(await storedTransactions(gateway), entries)).toEqual([]);

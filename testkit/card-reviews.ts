@@ -15,7 +15,7 @@ type OnDatabase = Pick<TestGateway, 'sql'>;
 async function begin({ sql }: OnDatabase): Promise<void> {
   // The merchants' rows are created when a gateway starts.
   await vi.waitFor(async () => expect(await sql('SELECT FROM card_review LIMIT 1')).toHaveLength(1), {
-    timeout: 60_000,
+    timeout: 300_000,
   });
   await sql(`UPDATE card_review SET next_at = '-infinity'`);
 }
@@ -25,7 +25,7 @@ const due = ({ sql }: OnDatabase) => sql('SELECT FROM card_review WHERE next_at 
 /** Waits until the gateway has reviewed every merchant's cards. */
 export async function reviewed(gateway: OnDatabase): Promise<void> {
   await begin(gateway);
-  await vi.waitFor(async () => expect(await due(gateway)).toEqual([]), { timeout: 60_000, interval: 25 });
+  await vi.waitFor(async () => expect(await due(gateway)).toEqual([]), { timeout: 300_000, interval: 25 });
 }
 
 /** Fails the test on any failure. Uses the gateway's clock unless another is given. */

@@ -35,5 +35,5 @@ export async function waitingForLocks({ sql }: Pick<TestGateway, 'sql'>): Promis
 
 /** Waits until a statement waits for a lock, and returns which process of PostgreSQL that is. */
 export function somebodyWaits(gateway: Pick<TestGateway, 'sql'>): Promise<number> {
-  return vi.waitUntil(async () => (await waitingForLocks(gateway))[0], { timeout: 60_000 });
+  return vi.waitUntil(async () => (await waitingForLocks(gateway))[0], { timeout: 300_000 });
 }

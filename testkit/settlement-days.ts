@@ -26,7 +26,7 @@ export async function passClose(gateway: OnDatabase, afterMs = 60_000): Promise<
 export async function untilClosed({ sql }: OnDatabase, day: string): Promise<void> {
   const closed = () =>
     sql<{ closed: boolean }>('SELECT closed_day >= $1::date AS closed FROM gateway', [day]);
-  await vi.waitFor(async () => expect(await closed()).toEqual([{ closed: true }]), { timeout: 60_000 });
+  await vi.waitFor(async () => expect(await closed()).toEqual([{ closed: true }]), { timeout: 300_000 });
 }
 
 /** The report of a day, as the interface answers it. */

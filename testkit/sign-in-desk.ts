@@ -19,14 +19,17 @@ export function partsOf(link: string): Link {
   return { name: decodeURIComponent(name), token };
 }
 
-/** What an authenticator app shows: each code once. The second is that of the next half minute. */
+/** What an authenticator app shows: each code once, a second one in the same half minute being that of the next. */
 export function codesOf(base32: string) {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   const bits = [...base32].map((letter) => letters.indexOf(letter).toString(2).padStart(5, '0'));
   const secret = Buffer.from((bits.join('').match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-  let last = Math.floor(Date.now() / 30_000) - 1;
+  let last = 0;
   return {
-    next: () => codeAt(secret, ++last),
+    next: () => {
+      last = Math.max(last + 1, Math.floor(Date.now() / 30_000));
+      return codeAt(secret, last);
+    },
     again: () => codeAt(secret, last),
   };
 }

@@ -104,5 +104,5 @@ export function webhooksOf(gateway: TestGateway): TestWebhooks {
 
 /** Waits for something that others do. */
 export function until(condition: () => unknown): Promise<void> {
-  return vi.waitFor(async () => expect(await condition()).toBeTruthy(), { timeout: 60_000, interval: 20 });
+  return vi.waitFor(async () => expect(await condition()).toBeTruthy(), { timeout: 300_000, interval: 20 });
 }

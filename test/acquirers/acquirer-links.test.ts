@@ -6,7 +6,7 @@ import { AcquirerLinks } from '../../src/acquirers/links.js';
 import { makeLinks, simulatedLinks } from '../../src/acquirers/registry.js';
 
 const never = () => new Promise<never>(() => {});
-const PATIENTLY = { timeout: 60_000 };
+const PATIENTLY = { timeout: 300_000 };
 const made: AcquirerLinks[] = [];
 afterEach(() => Promise.all(made.splice(0).map((links) => links.close())));
 

@@ -13,7 +13,7 @@ linkContract('an awkward link', { takes: 'card', inquiries: false, prepares: tru
   return { link, cardAnsweredWith, written: async () => '', breakDown, cleanUp: async () => {} };
 });
 
-const PATIENTLY = { timeout: 60_000 };
+const PATIENTLY = { timeout: 300_000 };
 const PAN = '5555555555554444';
 
 let gateway: TestGateway;

@@ -127,7 +127,7 @@ describe('the simulator', () => {
 
   async function inLedger(order: Order): Promise<void> {
     const approved = async () => expect(await inquire(order)).toMatchObject({ kind: 'approved' });
-    await vi.waitFor(approved, { timeout: 60_000, interval: 5 });
+    await vi.waitFor(approved, { timeout: 300_000, interval: 5 });
   }
 
   test.each([

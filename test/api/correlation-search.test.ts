@@ -217,7 +217,7 @@ describe('search by correlation ID', () => {
         const { status } = (await api.lookUp(body.audit)).body;
         expect(status.transaction_status_code).toBe('approved');
       },
-      { timeout: 60_000 },
+      { timeout: 300_000 },
     );
     expect(audits(await api.search('debit'))).toEqual([body.audit]);
     await advance('25h');

@@ -230,9 +230,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
     await gateway.api.call(`/checkouts/${cancelled.id}/cancel`, { method: 'POST' });
     const used = (await createCheckout(gateway.api, { attempts: 1 })).body;
     const doubtful = (await createCheckout(gateway.api, {}, 3)).body;
-    await expect
-      .poll(async () => (await (await fetch(url)).text()).includes('American Express'), { timeout: 10_000 })
-      .toBe(true);
+    await expect.poll(async () => (await (await fetch(url)).text()).includes('American Express')).toBe(true);
     const looked: Record<string, string[]> = {};
     const look = async (state: string) => {
       const mistakes: string[] = [];

@@ -59,7 +59,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
   const paid = (page: Page) => page.getByRole('heading', { name: 'Thank you: you have paid' });
   /** Whether the page asks the payer to try again, once it knows. */
   const asksAgain = async (page: Page) => {
-    await paid(page).or(page.getByLabel('Card number')).waitFor({ timeout: 60_000 });
+    await paid(page).or(page.getByLabel('Card number')).waitFor({ timeout: 300_000 });
     return page.getByLabel('Card number').isVisible();
   };
 
@@ -91,7 +91,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
         await fill(page);
         await pay(page);
       }
-      await paid(page).waitFor({ timeout: 60_000 });
+      await paid(page).waitFor({ timeout: 300_000 });
       await expectPaidOnce(id);
       await person.close();
     },
@@ -131,7 +131,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
       await fill(other);
       await pay(other);
     }
-    await paid(other).waitFor({ timeout: 60_000 });
+    await paid(other).waitFor({ timeout: 300_000 });
     await expectPaidOnce(id);
     await person.close();
   });
@@ -153,7 +153,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
         balancer.lead(lasting.payersPort);
         expect((await second.stop()).code).toBe(0);
       }
-      for (const tab of [page, other]) await paid(tab).waitFor({ timeout: 60_000 });
+      for (const tab of [page, other]) await paid(tab).waitFor({ timeout: 300_000 });
       await expectPaidOnce(id);
       await person.close();
     }

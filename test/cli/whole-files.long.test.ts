@@ -43,7 +43,7 @@ async function inTheMiddle(
   const lock = await locker(gateway);
   await lock.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
   const running = start(wordsOf(`${line} ${path}`), environment());
-  await expect.poll(() => filesOf(path), { timeout: 60_000 }).toHaveLength(1);
+  await expect.poll(() => filesOf(path)).toHaveLength(1);
   await interrupt(running);
   await lock.rollback();
 }

@@ -96,9 +96,9 @@ describe('the example shop', () => {
     await first.ended;
     await payer.pay(BY_DEBIT_THAT_COMES_BACK);
     await shop.start();
-    await expect.poll(shop.state, { timeout: 20_000 }).toBe('pending');
+    await expect.poll(shop.state).toBe('pending');
     await gateway.advance('12d');
-    await expect.poll(shop.state, { timeout: 20_000 }).toBe('returned');
+    await expect.poll(shop.state).toBe('returned');
   });
 
   test('killed while it makes checkouts → each order has one, and can be paid once', async () => {
@@ -121,7 +121,7 @@ describe('the example shop', () => {
     );
     expect(made.map(({ checkouts }) => checkouts)).toEqual(orders.map(() => 1));
     await expect
-      .poll(async () => new Set((await shop.orders()).map(({ state }) => state)), { timeout: 20_000 })
+      .poll(async () => new Set((await shop.orders()).map(({ state }) => state)))
       .toEqual(new Set(['paid']));
   });
 
@@ -136,7 +136,7 @@ describe('the example shop', () => {
     const second = new Payer(headers.get('location') ?? '');
     expect(second.url).not.toBe(first.url);
     await second.pay(BY_CARD);
-    await expect.poll(shop.state, { timeout: 20_000 }).toBe('paid');
+    await expect.poll(shop.state).toBe('paid');
   });
 
   test('told to stop → it does, in good order; an order that there is not → 404', async () => {

@@ -58,7 +58,7 @@ test.each([
   const leaving = abandoned(method, path);
   await expect.poll(waiting).toBe(1);
   leaving.abort();
-  await expect.poll(waiting, { timeout: 25_000 }).toBe(0);
+  await expect.poll(waiting).toBe(0);
   await letGo();
   expect((await viewer.get('/session')).status).toBe(200);
 });

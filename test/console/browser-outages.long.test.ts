@@ -127,7 +127,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
     const [shop] = await desk.gateway.sql<{ id: number }>(`SELECT id FROM merchant WHERE name = 'Real Shop'`);
     await ada.client.post('/users/owner/grant', { merchant: shop?.id });
     const pay = () => desk.gateway.api.purchase({ merchant: shop?.id as number, reference: 'real-money' });
-    await expect.poll(async () => (await pay()).status, { timeout: 60_000 }).toBe(201);
+    await expect.poll(async () => (await pay()).status).toBe(201);
     await desk.gateway.api.purchase({ reference: 'no-money' });
     await load('/transactions');
     const banner = page.getByRole('banner');

@@ -82,7 +82,7 @@ test('demo fill --days 6 → transactions of every kind; transactions, ledger, e
   const figures = `string_agg(line, E'\\n' ORDER BY line) FROM (SELECT concat_ws(' ', hour, transaction_type, status, sum(count), sum(cents)) AS line
     FROM figures_by_hour WHERE organisation_id = 0 GROUP BY hour, transaction_type, status HAVING sum(count) <> 0) f`;
   // They are counted in the background, a moment later.
-  await vi.waitFor(async () => expect(await one(figures)).toBe(await one(byHour)), { timeout: 60_000 });
+  await vi.waitFor(async () => expect(await one(figures)).toBe(await one(byHour)), { timeout: 300_000 });
 });
 
 test('the filled history → is like any other: cards open, tokens are journalled, a payment can be refunded', async () => {

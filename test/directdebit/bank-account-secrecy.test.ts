@@ -101,7 +101,7 @@ beforeAll(async () => {
   await tollgate('import-returns', path);
   await gateway.advance('12d');
   await tollgate('status', '--json');
-}, 600_000);
+});
 afterAll(() => gateway.close());
 
 test('the file for the bank holds the account numbers, so the search would find them', () => {

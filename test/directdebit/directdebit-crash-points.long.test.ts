@@ -79,7 +79,7 @@ beforeAll(async () => {
   for (const operation of OPERATIONS) {
     resent.set(operation, await send(api, attempts.get(`${operation} received`) as Attempt));
   }
-}, 600_000);
+});
 
 const statusOf = (body: Json) => body.status.transaction_status_code;
 

@@ -51,7 +51,9 @@ test('a stream of debits while the bank is switched back and forth → debits be
     }
   });
   const paidBetweenChanges = () =>
-    vi.waitUntil(() => made.filter(({ doneBefore }) => doneBefore === done).length >= 4, { timeout: 60_000 });
+    vi.waitUntil(() => made.filter(({ doneBefore }) => doneBefore === done).length >= 4, {
+      timeout: 300_000,
+    });
   try {
     await paidBetweenChanges();
     while (done < 6) {

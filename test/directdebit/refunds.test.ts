@@ -205,7 +205,7 @@ test('two files at once return a credit with different codes → the first code 
   for (const code of [5, 3]) {
     imports.push(bank.importReturns(textOf(code)));
     const allWait = async () => (await waitingForLocks(gateway)).length === imports.length;
-    await vi.waitUntil(allWait, { timeout: 60_000 });
+    await vi.waitUntil(allWait, { timeout: 300_000 });
   }
   await lock.rollback();
   expect(await Promise.all(imports)).toMatchObject([

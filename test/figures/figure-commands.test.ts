@@ -21,7 +21,7 @@ beforeAll(async () => {
       expect(await gateway.sql('SELECT count(*)::integer AS events FROM event_feed')).toEqual([
         { events: 8 },
       ]),
-    { timeout: 60_000 },
+    { timeout: 300_000 },
   );
   // Whole hours are checked: the trade of this one becomes that of an earlier one.
   await gateway.sql(`UPDATE transaction SET created_at = created_at - interval '3 hours'`);

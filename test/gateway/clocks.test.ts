@@ -27,7 +27,7 @@ test.each([
 
     vi.spyOn(Date, 'now').mockImplementation(() => realMs() + byMs);
     const notReady = { status: 'not ready', reason: REASON };
-    await expect.poll(() => readiness(gateway), { timeout: 60_000 }).toEqual(notReady);
+    await expect.poll(() => readiness(gateway)).toEqual(notReady);
     const seconds = (await scrape(gateway.operatorsUrl)).sum('tollgate_clock_difference_seconds') ?? 0;
     expect(Math.round(seconds / 86_400)).toBe(1);
     const [line] = gateway.logged().match(/^.*clocks of gateway and database differ: not ready.*$/m) ?? [];
@@ -52,7 +52,7 @@ test.each([
     });
 
     vi.restoreAllMocks();
-    await expect.poll(() => readiness(gateway), { timeout: 60_000 }).toEqual({ status: 'ready' });
+    await expect.poll(() => readiness(gateway)).toEqual({ status: 'ready' });
     await eventually(
       async () => gateway.logged().includes('the clocks of gateway and database agree again') || undefined,
     );

@@ -127,8 +127,8 @@ describe('a start', () => {
       await spoil(stage);
       const before = await descriptors();
       await expect(start()).rejects.toThrow(message);
-      await expect.poll(sessions, { timeout: 10_000 }).toEqual([]);
-      await expect.poll(openedSince(before), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(sessions).toEqual([]);
+      await expect.poll(openedSince(before)).toEqual([]);
     });
   }
 
@@ -145,8 +145,8 @@ describe('a start', () => {
     const gateway = await start();
     vi.spyOn(Finisher.prototype, 'close').mockRejectedValue(new Error('will not close'));
     await expect(gateway.close()).rejects.toThrow('will not close');
-    await expect.poll(sessions, { timeout: 10_000 }).toEqual([]);
-    await expect.poll(openedSince(before), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(sessions).toEqual([]);
+    await expect.poll(openedSince(before)).toEqual([]);
     expect(await stage.sql('SELECT FROM process')).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ import { type HttpCaller, httpsCaller } from '../../testkit/http-call.js';
 
 const isThere = spawnSync('haproxy', ['-v']).status === 0;
 const skipped = isThere ? '' : ' (skipped: there is no haproxy)';
-const SOON = { timeout: 30_000, interval: 100 };
+const SOON = { timeout: 300_000, interval: 100 };
 const NAMES = ['one', 'two', 'three'] as const;
 const HOSTS = [...NAMES, 'acme', 'bolt', 'nobody'].map((name) => `${name}.pay.example`);
 

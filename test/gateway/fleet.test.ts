@@ -13,7 +13,7 @@ import { type ConsoleClient, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { scrape } from '../../testkit/scrape.js';
 
-const SOON = { timeout: 30_000, interval: 50 };
+const SOON = { timeout: 300_000, interval: 50 };
 
 let folder: string;
 let one: TestGateway;

@@ -31,7 +31,7 @@ test.each(['HTTP/2.0', 'HTTP/0.9', 'HTTP/1.2', 'HTTP/3', 'HTTP/3.0', 'HTTP/9.9',
     expect((await gateway.api.search(id)).body.results).toEqual([]);
     expect((await gateway.api.search(`${id}-behind`)).body.results).toEqual([]);
     await expect
-      .poll(() => requestLines(gateway).filter((line) => line.correlation_id === id), { timeout: 60_000 })
+      .poll(() => requestLines(gateway).filter((line) => line.correlation_id === id))
       .toMatchObject([{ status: 505, outcome: 'http_version_not_supported' }]);
   },
 );

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const look = () => scrape(gateway.operatorsUrl);
-const PATIENTLY = { timeout: 60_000 };
+const PATIENTLY = { timeout: 300_000 };
 
 /** What a deed has added to each figure that is asked for. */
 async function added(

@@ -47,7 +47,7 @@ test('a client that resets the connection → its pipelined requests are never b
   const [found] = (await own.api.search('begun')).body.results;
   await own.api.decided(found.audit);
   await expect
-    .poll(() => requestLines(own).filter((line) => line.correlation_id === 'begun'), { timeout: 60_000 })
+    .poll(() => requestLines(own).filter((line) => line.correlation_id === 'begun'))
     .toHaveLength(1);
   expect(await storedRows(own)).toBe(1);
   expect(own.logged()).not.toContain('"ahead"');

@@ -125,7 +125,7 @@ describe('unusual requests', () => {
     const { socket, closed, received } = await connect(gateway);
     const [head, body] = purchaseText(gateway, 'expects', { Expect: '100-continue' }).split('\r\n\r\n');
     socket.write(`${head}\r\n\r\n`);
-    await expect.poll(received, { timeout: 60_000 }).toContain('100 Continue');
+    await expect.poll(received).toContain('100 Continue');
     socket.write(body as string);
     expect(statusesOf(await closed)).toEqual([100, 201]);
   });
@@ -249,7 +249,7 @@ describe('unusual requests', () => {
     const [found] = (await held.api.search('hung-up')).body.results;
     expect((await held.api.decided(found.audit)).status.transaction_status_code).toBe('approved');
     await expect
-      .poll(() => requestLines(held).filter((line) => line.correlation_id === 'hung-up'), { timeout: 60_000 })
+      .poll(() => requestLines(held).filter((line) => line.correlation_id === 'hung-up'))
       .toMatchObject([{ status: 201, audit: found.audit, outcome: 'approved' }]);
   });
 

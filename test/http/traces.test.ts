@@ -9,7 +9,7 @@ import { logLines } from '../../testkit/requests.js';
 import { scrape } from '../../testkit/scrape.js';
 import { cardWithFault } from '../../testkit/test-cards.js';
 
-const PATIENTLY = { timeout: 60_000 };
+const PATIENTLY = { timeout: 300_000 };
 const posts: { path: string | undefined; headers: IncomingHttpHeaders; body: Json }[] = [];
 /** What the collector answers. */
 let answers = 200;

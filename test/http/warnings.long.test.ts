@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const PATIENTLY = { timeout: 60_000 };
+const PATIENTLY = { timeout: 300_000 };
 const WARNING = 40;
 
 async function warningsWith(msg: string, members: Json = {}): Promise<Json[]> {

@@ -82,4 +82,4 @@ test('an organisation moves → its checkouts go on where they were; one that so
     await cells.close();
     await rm(folder, { recursive: true });
   }
-}, 120_000);
+});

@@ -109,7 +109,7 @@ beforeAll(async () => {
   };
   const { code, stderr } = await cells.command('one', 'organisation', 'move', '1', '--to', 'two');
   if (code !== 0) throw new Error(stderr);
-}, 120_000);
+});
 
 /** The host must have had nothing to complain of: no STAN twice, and every message names its original as that was sent. */
 afterAll(async () => {
@@ -187,4 +187,4 @@ test('back again → the first cell refunds what the second has sent, and repeat
   await approved(takenUp(() => one.api.refund(sold, 800)));
   await approved(one.api.refund(before.sold, 1_000));
   await approved(one.api.purchase({ pan: before.kept.virtualPan, amount: 100 }));
-}, 60_000);
+});

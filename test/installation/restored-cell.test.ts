@@ -8,7 +8,7 @@ import { operatorsDatabase } from '../../testkit/cast.js';
 import type { Json } from '../../testkit/client.js';
 import { type TwoCells, twoCells } from '../../testkit/two-cells.js';
 
-const SOON = { timeout: 20_000, interval: 50 };
+const SOON = { timeout: 300_000, interval: 50 };
 
 let cells: TwoCells;
 let move: string;
@@ -43,7 +43,7 @@ beforeAll(async () => {
   await one.sql(`DELETE FROM organisation_move; INSERT INTO organisation_move (id, organisation_id, cell, arrives, begun_by)
     VALUES (gen_random_uuid(), 1, 'two', false, 'operator:test')`);
   await one.sql(`SELECT fence_organisations(ARRAY['transaction'])`);
-}, 60_000);
+});
 afterAll(() => cells?.close());
 
 // catches(moved: a restored cell asks every other cell)

@@ -25,7 +25,7 @@ import { scrape } from '../../testkit/scrape.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 import { GatewayAtHost } from '../acquirers/iso8583/gateway-at-host.js';
 
-const SOON = { timeout: 30_000, interval: 50 };
+const SOON = { timeout: 300_000, interval: 50 };
 const OPERATOR = 'operator:test';
 
 let at: GatewayAtHost;

@@ -108,6 +108,6 @@ test('a client disconnects → the ledger has which connection ended, and what w
       const { connection } = decided as { connection: number };
       expect(closed).toMatchObject({ kind: 'connection closed', connection });
     },
-    { timeout: 60_000 },
+    { timeout: 300_000 },
   );
 });

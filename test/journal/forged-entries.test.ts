@@ -128,7 +128,7 @@ describe.each(LOGINS)('as %s', (role) => {
       await intruder.query('UPDATE journal_chain SET chained_up_to = chained_up_to - 1000');
       await gateway.api.purchase();
       await expect
-        .poll(() => gateway.logged(), { timeout: 30_000 })
+        .poll(() => gateway.logged())
         .toMatch(
           new RegExp(
             `"entries":\\[[\\d,]*\\b${rows[0].id}\\b[\\d,]*\\],"msg":"journal entries were not written`,

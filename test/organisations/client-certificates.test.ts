@@ -126,7 +126,7 @@ describe('a user bound to a certificate', () => {
     await log(as(bound, theirs));
     await expect
       .poll(() => logLines(gateway).filter((line) => line.msg === 'failed log-in' && line.certificate), {
-        timeout: 60_000,
+        timeout: 300_000,
       })
       .toContainEqual(
         expect.objectContaining({ username: 'bound', certificate: theirs.fingerprint, address: '127.0.0.1' }),
@@ -143,10 +143,10 @@ describe('operators bind users', () => {
     const [old, renewed] = [as(user, ours), as(user, next)];
     expect([(await log(old)).status, (await log(renewed)).status]).toEqual([404, 401]);
     await bind('renewing', ours, next);
-    await expect.poll(async () => (await log(renewed)).status, { timeout: 60_000 }).toBe(404);
+    await expect.poll(async () => (await log(renewed)).status).toBe(404);
     expect((await log(old)).status).toBe(404);
     await bind('renewing', next);
-    await expect.poll(async () => (await log(old)).status, { timeout: 60_000 }).toBe(401);
+    await expect.poll(async () => (await log(old)).status).toBe(401);
     expect((await log(renewed)).status).toBe(404);
   });
 
@@ -156,9 +156,9 @@ describe('operators bind users', () => {
     const without = as(user);
     expect((await log(without)).status).toBe(404);
     await bind('later', ours);
-    await expect.poll(async () => (await log(without)).status, { timeout: 60_000 }).toBe(401);
+    await expect.poll(async () => (await log(without)).status).toBe(401);
     await bind('later');
-    await expect.poll(async () => (await log(without)).status, { timeout: 60_000 }).toBe(404);
+    await expect.poll(async () => (await log(without)).status).toBe(404);
     const [entry] = await gateway.sql<{ detail: string }>(
       `SELECT detail FROM journal WHERE action = 'user.certificates_bound' AND detail LIKE 'later:%' ORDER BY id LIMIT 1`,
     );
@@ -236,5 +236,5 @@ describe('the command line', () => {
     ] as const;
     const answers = await Promise.all(refused.map(([asked]) => command(asked)));
     expect(answers).toEqual(refused.map(([, line]) => ({ code: 1, said: expect.stringMatching(line) })));
-  }, 600_000);
+  });
 });

@@ -11,7 +11,7 @@ import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { scrape } from '../../testkit/scrape.js';
 
-const SOON = { timeout: 30_000, interval: 50 };
+const SOON = { timeout: 300_000, interval: 50 };
 const ACME = 'acme.pay.example';
 const MOVED = '421 organisation_moved';
 

@@ -39,7 +39,7 @@ describe('changes by the operator take effect while the gateway runs', () => {
     const api = gateway.as(user);
     expect((await api.purchase()).status).toBe(201);
     await revokeUser(database, 'operator:test', gateway.credentialKey, 'leaving');
-    await expect.poll(async () => (await api.search('x')).status, { timeout: 60_000 }).toBe(401);
+    await expect.poll(async () => (await api.search('x')).status).toBe(401);
     expect((await api.purchase()).status).toBe(401);
     const none = await client(gateway.baseUrl).lookUp(1);
     expect(seen(await api.lookUp(1))).toBe(seen(none));
@@ -59,7 +59,7 @@ describe('changes by the operator take effect while the gateway runs', () => {
     const user = await addUser(database, 'operator:test', gateway.credentialKey, 'hasty', { merchant: 1 });
     expect((await gateway.as(user).search('x')).status).toBe(200);
     await rotateSecret(database, 'operator:test', gateway.credentialKey, 'hasty');
-    await expect.poll(async () => (await gateway.as(user).search('x')).status, { timeout: 60_000 }).toBe(401);
+    await expect.poll(async () => (await gateway.as(user).search('x')).status).toBe(401);
   });
 
   test('a merchant that is granted → permitted soon, its earlier transactions included', async () => {
@@ -69,9 +69,7 @@ describe('changes by the operator take effect while the gateway runs', () => {
     expect((await api.purchase({ merchant: 1 })).status).toBe(403);
     expect((await api.lookUp(body.audit)).status).toBe(404);
     await grantMerchant(database, 'operator:test', gateway.credentialKey, 'growing', 1);
-    await expect
-      .poll(async () => (await api.purchase({ merchant: 1 })).status, { timeout: 60_000 })
-      .toBe(201);
+    await expect.poll(async () => (await api.purchase({ merchant: 1 })).status).toBe(201);
     expect((await api.lookUp(body.audit)).status).toBe(200);
     expect((await api.refund(body.audit, 1)).status).toBe(201);
   });

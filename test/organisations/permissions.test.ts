@@ -18,7 +18,7 @@ import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ANY_BODY } from '../../testkit/requests.js';
 
 const OPERATOR = 'operator:test';
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: 300_000 };
 
 let gateway: TestGateway;
 let database: Database;

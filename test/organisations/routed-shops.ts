@@ -22,7 +22,7 @@ import { AS2805 } from '../../testkit/iso8583-host/dialects.js';
 import { Host } from '../../testkit/iso8583-host/host.js';
 
 export const OPERATOR = 'operator:test';
-export const PATIENTLY = { timeout: 60_000, interval: 20 };
+export const PATIENTLY = { timeout: 300_000, interval: 20 };
 const NETWORK = '0800';
 
 export interface Shop {

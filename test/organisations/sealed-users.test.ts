@@ -14,7 +14,7 @@ import { operatorsDatabase } from '../../testkit/cast.js';
 import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 const OPERATOR = 'operator:test';
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: 300_000 };
 
 let gateway: TestGateway;
 let database: Database;

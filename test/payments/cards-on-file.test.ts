@@ -216,7 +216,7 @@ test('a decline that was found out later → counts as well', async () => {
   expect(lost.status).toBe(504);
   const status = async () =>
     (await gateway.api.search(correlationId)).body.results[0].status.transaction_status_code;
-  await expect.poll(status, { timeout: 60_000 }).toBe('declined');
+  await expect.poll(status).toBe('declined');
   expect(
     await gateway.sql(
       `SELECT d.response_code FROM declined_card d JOIN transaction t USING (organisation_id, audit) WHERE t.correlation_id = $1`,

@@ -10,7 +10,7 @@ import { scrape } from '../../testkit/scrape.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { operatorOf } from '../../testkit/sealed-rows.js';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 300_000 };
 
 /** Prepares orders, as links with messages do. */
 const acquirer = Object.assign(new ScriptedAcquirer(), {

@@ -48,7 +48,7 @@ test('purchase in doubt that the acquirer approved → unknown, and approved onc
   const audit = await inDoubt();
   await vi.waitFor(
     async () => expect(await told(audit)).toEqual(['transaction.unknown', 'transaction.approved']),
-    { timeout: 60_000 },
+    { timeout: 300_000 },
   );
 });
 
@@ -57,7 +57,7 @@ test('purchase in doubt that is reversed → unknown, and error once the reversa
   const audit = await inDoubt();
   await vi.waitFor(
     async () => expect(await told(audit)).toEqual(['transaction.unknown', 'transaction.error']),
-    { timeout: 60_000 },
+    { timeout: 300_000 },
   );
 });
 

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await client.query('ALTER SYSTEM SET ssl = on');
   await client.query('SELECT pg_reload_conf()');
   await client.end();
-}, 600_000);
+});
 afterAll(() => server.stop());
 
 function urlWith(query: string, host = 'localhost'): string {

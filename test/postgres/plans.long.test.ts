@@ -171,7 +171,7 @@ describe.each([
     // As the gateway opens them.
     await plan({ planOnce: true }, kept);
     await plan({}, others);
-  }, 600_000);
+  });
   afterAll(() => own.drop());
 
   async function plan(options: DatabaseOptions, statements: readonly Named[]): Promise<void> {

@@ -241,9 +241,7 @@ describe('unsuitable destinations', () => {
 test('a killed restore → no gateway starts there, and the next restore starts over', async () => {
   const dataDir = await dataDirectory();
   const killed = start(['restore', folder], environmentOf(dataDir));
-  await expect
-    .poll(() => filesOf(dataDir), { timeout: 30_000 })
-    .toContainEqual(expect.stringMatching(/^restoring\./));
+  await expect.poll(() => filesOf(dataDir)).toContainEqual(expect.stringMatching(/^restoring\./));
   killed.kill('SIGKILL');
   await killed.ended;
   const { code, stderr } = await run(['serve'], environmentOf(dataDir));

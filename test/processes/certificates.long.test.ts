@@ -93,7 +93,7 @@ async function shownEverywhere(gateway: InstalledGateway, { fingerprint }: TestC
     for (const other of others) process.kill(other, 'SIGSTOP');
     try {
       await eventually(async () => others.every((pid) => /^State:\tT/m.test(statusOf(pid))) || undefined);
-      await expect.poll(shown, { timeout: 15_000 }).toBe(fingerprint);
+      await expect.poll(shown).toBe(fingerprint);
     } finally {
       for (const other of others) process.kill(other, 'SIGCONT');
     }
@@ -183,7 +183,7 @@ describe('two workers', () => {
     const said = () => linesOf(gateway, 'certificate not renewed: the one in use stays').at(-1)?.reason;
     const { certificate: used } = await purchaser(gateway, true)();
     await replace(files, issue(daysFromNow(-0.5)));
-    await expect.poll(said, { timeout: 30_000 }).toBe('the certificate has expired, or is not valid yet');
+    await expect.poll(said).toBe('the certificate has expired, or is not valid yet');
     const { certificate } = await purchaser(gateway, true)();
     expect(certificate).toBe(used);
   });

@@ -43,7 +43,7 @@ beforeAll(async () => {
   await Promise.all(POINTS.map(crashOneAfterTheOther));
   await shared.sql(`UPDATE process SET seen_at = now() - interval '11 minutes'`);
   api = (await shared.start()).api;
-}, 600_000);
+});
 
 describe.each(OPERATIONS)('%s', (operation) => {
   test('killed when received → not found, and can be sent again under its correlation ID', async () => {

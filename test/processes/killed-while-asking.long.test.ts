@@ -47,7 +47,7 @@ beforeAll(async () => {
   await Promise.all(answers);
 
   api = (await shared.start()).api;
-}, 600_000);
+});
 
 test.each(OPERATIONS)(
   '%s, charged but not answered when killed → approved, and charged once',

@@ -41,7 +41,7 @@ beforeAll(async () => {
     );
     stored.set(point, row?.acquirer ?? 'nothing');
   }
-}, 600_000);
+});
 
 const about = (host: Host, mti: string) => heard(host).filter((message) => message.startsWith(mti)).length;
 
@@ -70,4 +70,4 @@ test('another process → asks that link: reversed there, never over the other',
   const positions = [...up.books.positions().values(), ...down.books.positions().values()];
   expect(positions.filter((position) => position.includes('charged'))).toEqual([]);
   await Promise.all([up.close(), down.close()]);
-}, 600_000);
+});

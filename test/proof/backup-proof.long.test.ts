@@ -8,4 +8,4 @@ test('backed up under load while backups, gateway and PostgreSQL are killed, res
   ]);
   expect(output).toMatch(/^backup: seed 20261116, \d+ orders .* restored twice .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 400_000);
+});

@@ -7,4 +7,4 @@ test('stolen cards are tried from many addresses over two gateways → limits ho
   const { code, output } = await runProof('card-testing', [...sizes, '--seed', '20261119']);
   expect(output).toMatch(/^card testing: seed 20261119, \d+ tries .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});

@@ -12,4 +12,4 @@ test('a shop, killed with its gateways while a proxy interferes → every order 
     /^client: typescript, seed 20240424, 2 kills .* 0 without a known outcome; 0 promises broken$/m,
   );
   expect(code).toBe(0);
-}, 300_000);
+});

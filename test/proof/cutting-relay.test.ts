@@ -8,7 +8,7 @@ import { freePort } from '../../testkit/gateway-process.js';
 /** The length, an MTI in BCD, and something behind it. */
 const message = (type: string) => Buffer.from(`0006${type}11223344`, 'hex');
 const MESSAGE_BYTES = 8;
-const PATIENTLY = { timeout: 60_000 };
+const PATIENTLY = { timeout: 300_000 };
 const NEVER = new Promise<never>(() => {});
 
 let heard: Buffer[];

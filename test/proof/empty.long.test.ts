@@ -13,7 +13,7 @@ test('searches around requests that arrive in pieces, at stalled processes → n
   // It has tried what it is there for.
   expect(output).toMatch(/ [1-9]\d* not processed, .* [1-9]\d* of them for what had been sent; /);
   expect(code).toBe(0);
-}, 600_000);
+});
 
 test.skipIf(spawnSync('haproxy', ['-v']).status !== 0)(
   'the same through a proxy that stands still now and then → what it held up is not processed',

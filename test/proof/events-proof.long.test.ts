@@ -7,4 +7,4 @@ test('gateways, database and readers of events killed → every change has one e
   const { code, output } = await runProof('events', args);
   expect(output).toMatch(/^events: seed 20261115, 3 kills .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});

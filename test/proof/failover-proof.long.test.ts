@@ -18,4 +18,4 @@ test('two failovers, with addresses that lead to the wrong server → nothing lo
     /; [1-9]\d* acknowledged, 0 lost, 0 doubled, 0 false 404, 0 false empty, 0 answered 500; /,
   );
   expect(code).toBe(0);
-}, 600_000);
+});

@@ -8,7 +8,7 @@ test('organisations that move while they trade, killed at every step → nothing
   expect(output).toMatch(/ 0 lost, 0 doubled, 0 in two cells; /);
   expect(output).toMatch(/^fleet: seed 3, 6 organisations, .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});
 
 test('an organisation with many stored payments moves while it trades → all of them go along', async () => {
   const { code, output } = await runProof('fleet', ['--organisations', '3', '--big', '12000', '--seed', '4']);
@@ -16,4 +16,4 @@ test('an organisation with many stored payments moves while it trades → all of
     /^fleet: seed 4, 3 organisations, 1 moved and 0 taken back, .*; 0 promises broken$/m,
   );
   expect(code).toBe(0);
-}, 600_000);
+});

@@ -15,4 +15,4 @@ test('payments charged after their reversals were answered with 25 → reversed 
     /^forgetful: .* [1-9]\d* charged after they were reversed, 0 of them still; 0 promises broken$/m,
   );
   expect(code).toBe(0);
-}, 300_000);
+});

@@ -10,4 +10,4 @@ test('a guard that protects money, removed → a test fails; all guards stand be
     code: 0,
     output: expect.stringMatching(/1 guards: 1 caught, 0 not caught, 0 stale/),
   });
-}, 600_000);
+});

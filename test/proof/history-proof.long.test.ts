@@ -20,7 +20,7 @@ test('clients race under kills, freezes and a hostile acquirer → the history i
   const { code, output } = await runProof('history', args);
   expect(output).toMatch(/^history: seed 20240422, [1-9]\d+ operations .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});
 
 const bought: Shown = {
   audit: 7,

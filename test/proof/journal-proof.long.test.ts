@@ -9,4 +9,4 @@ test('processes that write to the journal and chain it, killed → its chain is 
     /^journal: seed 20261116, 2 kills of 2 writers, .* purchases meanwhile, .*; 0 promises broken$/m,
   );
   expect(code).toBe(0);
-}, 600_000);
+});

@@ -7,4 +7,4 @@ test('payers who click whatever they like while gateways and database are killed
   const { code, output } = await runProof('payers', args);
   expect(output).toMatch(/^payers: seed 20261119, \d+ walks .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});

@@ -16,7 +16,7 @@ test('operations that collide on hot targets at two gateways → results that so
   const { code, output } = await runProof('races', ['--rounds', '6', '--seed', '20240422']);
   expect(output).toMatch(/^races: seed 20240422, 6 rounds .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});
 
 describe('the model', () => {
   const lifeOf = (state: State | undefined, audit: number): Life => {

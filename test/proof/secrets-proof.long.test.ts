@@ -6,4 +6,4 @@ test('mixed transactions over simulator and links → no card number or CVV in r
   const { code, output } = await runProof('secrets', ['--requests', '60', '--seconds', '0', '--seed', '7']);
   expect(output).toMatch(/^secrets: seed 7, \d+ cards, .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});

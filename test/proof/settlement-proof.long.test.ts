@@ -8,4 +8,4 @@ test('random transactions over two days, also at the close → sums as in the le
   ]);
   expect(output).toMatch(/^settlement: seed 7, \d+ days .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});

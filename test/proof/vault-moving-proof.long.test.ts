@@ -8,4 +8,4 @@ test('a vault is moved twice while commands are killed → nothing lost or dupli
   ]);
   expect(output).toMatch(/^vault-moving: seed 7, 300 tokens .* 30 tokens paid, .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});

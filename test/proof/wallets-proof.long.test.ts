@@ -7,4 +7,4 @@ test('others make and open payloads of wallets → they and the gateway agree', 
   const { code, output } = await runProof('wallets', [...sizes, '--seed', '20261119']);
   expect(output).toMatch(/^wallets: seed 20261119; .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 600_000);
+});

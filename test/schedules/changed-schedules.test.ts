@@ -25,8 +25,7 @@ const advance = async (hours: number) => {
 };
 const made = async (details: object = {}, card?: string): Promise<string> =>
   (await createSchedule(api, await tokenFor(api, card), details as never)).body.id;
-const until = (id: string, ...dates: string[]) =>
-  expect.poll(() => datesOf(api, id), { timeout: 20_000 }).toEqual(dates);
+const until = (id: string, ...dates: string[]) => expect.poll(() => datesOf(api, id)).toEqual(dates);
 const payments = async (id: string) =>
   (
     await gateway.sql<{ id: string }>(
@@ -157,7 +156,7 @@ test('a process that has read a schedule before it was changed → begins and tr
 // catches(schedule: nothing is paid while payments may be lost)
 test('while a restored database is not reconciled → nothing is paid; afterwards it is', async () => {
   await gateway.sql(`UPDATE gateway SET lost_from = now() - interval '1 hour', lost_until = now()`);
-  await expect.poll(() => gateway.logged(), { timeout: 20_000 }).toContain('the database was restored');
+  await expect.poll(() => gateway.logged()).toContain('the database was restored');
   const first = day();
   const id = await made({ first_date: first });
   // As long as two looks take: this is about nothing happening.

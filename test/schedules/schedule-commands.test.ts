@@ -24,7 +24,7 @@ test('list and show say what is due, and what has failed and why', async () => {
   const first = sydneyToday();
   const stolen = await tokenFor(api, cardAnsweredWith('43'));
   const { id } = (await createSchedule(api, stolen, { first_date: first, every: { days: 30 } })).body;
-  await expect.poll(() => datesOf(api, id), { timeout: 20_000 }).toEqual([`${first} failed`]);
+  await expect.poll(() => datesOf(api, id)).toEqual([`${first} failed`]);
   const [listed] = await json('list --merchant 1 --limit 1');
   expect(listed).toMatchObject({
     id,

@@ -24,8 +24,7 @@ const advance = async (hours: number) => {
   await gateway.advance(`${hours}h`);
 };
 const shown = async (id: string) => (await api.get(`/schedules/${id}`)).body;
-const until = (id: string, ...dates: string[]) =>
-  expect.poll(() => datesOf(api, id), { timeout: 20_000 }).toEqual(dates);
+const until = (id: string, ...dates: string[]) => expect.poll(() => datesOf(api, id)).toEqual(dates);
 const act = (id: string, what: string) => api.call(`/schedules/${id}/${what}`, { method: 'POST' });
 const eventsOf = async (id: string) => {
   const { results } = (await api.get('/events?limit=100')).body;
@@ -118,7 +117,7 @@ describe('declined', () => {
         gateway.sql(`SELECT 1 FROM transaction WHERE correlation_id LIKE $1`, [`schedule:${id}:%`]);
       const before = (await attempts()).length;
       await advance(days * 24);
-      await expect.poll(async () => (await attempts()).length, { timeout: 20_000 }).toBe(before + 1);
+      await expect.poll(async () => (await attempts()).length).toBe(before + 1);
     }
     await until(id, `${first} failed`);
     const [failed] = await eventsOf(id);
@@ -225,13 +224,13 @@ describe('a bank account', () => {
         .catch(() => {});
     }
     for (let days = 0; days < 8; days += 1) await advance(24);
-    await expect.poll(async () => (await shown(paying)).counts.paid, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await shown(paying)).counts.paid).toBe(1);
     const made = () =>
       gateway.sql<{ status: string; code: string | null }>(
         `SELECT status, response_code AS code FROM transaction WHERE correlation_id LIKE $1 ORDER BY audit`,
         [`schedule:${failing}:%`],
       );
-    await expect.poll(async () => (await made()).length, { timeout: 20_000 }).toBeGreaterThan(1);
+    await expect.poll(async () => (await made()).length).toBeGreaterThan(1);
     expect((await made())[0]).toEqual({ status: 'declined', code: '6' });
     await act(failing, 'cancel');
   });

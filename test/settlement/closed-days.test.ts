@@ -51,7 +51,7 @@ test('in doubt at the close, then found approved → settles on the day that is 
     async () =>
       (await gateway.sql(`SELECT 1 FROM transaction WHERE audit = $1 AND resolve_attempts = 1`, [audit]))
         .length > 0,
-    { timeout: 60_000 },
+    { timeout: 300_000 },
   );
   const { day, report } = await closed();
   acquirer.nextFindings(() => answered('00'));

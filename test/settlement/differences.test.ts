@@ -163,7 +163,7 @@ test('two files for one day at once → the differences of exactly one of them a
   const runs = Promise.all(
     files.map((file) => olga.post(`/settlement/reconcile?date=${day}&acquirer=simulator`, file)),
   );
-  await vi.waitUntil(async () => (await waitingForLocks(gateway)).length === 2, { timeout: 60_000 });
+  await vi.waitUntil(async () => (await waitingForLocks(gateway)).length === 2, { timeout: 300_000 });
   await other.commit();
   expect((await runs).map(({ body }) => body.missing_here)).toEqual([1, 1]);
   const foreign = (await open()).filter(({ acquirer }) => acquirer === 'simulator');

@@ -10,7 +10,7 @@ import { type Operator, operatorOf } from '../../testkit/sealed-rows.js';
 import { storedAs } from '../../testkit/sealed-transactions.js';
 import { bankAccount, cardAccount, type NewToken, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: 300_000 };
 
 let gateway: TestGateway;
 let api: Client;
@@ -53,7 +53,7 @@ async function expectUnusable({ id, virtualPan }: NewToken): Promise<void> {
   expect([answer.status, answer.body.errors?.[0].error_code]).toEqual([422, 'token_not_usable']);
   expect(answer.body.audit).toBeUndefined();
   expect(await charges()).toBe(before);
-  await vi.waitUntil(async () => (await journalled(`token ${id}`)).length > 0, { timeout: 60_000 });
+  await vi.waitUntil(async () => (await journalled(`token ${id}`)).length > 0, { timeout: 300_000 });
   expect(await journalled(`token ${id}`)).toEqual([{ actor: 'gateway:vault' }]);
   const lines = gateway
     .logged()

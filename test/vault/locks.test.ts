@@ -19,7 +19,7 @@ async function underWay(request: Promise<unknown>): Promise<void> {
   const answered = request.then(() => true);
   await vi.waitUntil(
     async () => (await waitingForLocks(gateway)).length > 0 || Promise.race([answered, false]),
-    { timeout: 60_000 },
+    { timeout: 300_000 },
   );
 }
 

@@ -206,7 +206,7 @@ test('more endpoints than a merchant may have → refused, even when several are
   const lock = await locker(gateway);
   await lock.query('LOCK TABLE webhook_endpoint IN SHARE MODE');
   const adding = Promise.allSettled(Array.from({ length: 6 }, () => webhooks.add(shop.url)));
-  await vi.waitUntil(async () => (await waitingForLocks(gateway)).length > 1, { timeout: 60_000 });
+  await vi.waitUntil(async () => (await waitingForLocks(gateway)).length > 1, { timeout: 300_000 });
   await lock.rollback();
   const added = await adding;
   expect(added.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);

@@ -167,8 +167,9 @@ async function knowsBoth(
   operator: SealedOperator | undefined,
   given: PasswordAndCode,
 ): Promise<boolean> {
-  const isRight = await passwords.isRight(given.password, operator?.password ?? null);
+  // A code belongs to the time at which it came: the passwords of others may be looked at before this one.
   const nowMs = await databaseTime(database);
+  const isRight = await passwords.isRight(given.password, operator?.password ?? null);
   if (!isRight || operator === undefined || operator.totp === null) return false;
   const secret = totp.open(operator.totp, operator.name);
   const step = secret && stepOf(secret, given.code, nowMs);

@@ -39,7 +39,7 @@ test.each([
     const { status, code } = await gateway.api.refund(audit, 900, { currency });
     expect([status, code]).toEqual([503, 'not_processed']);
     expect(at.host.messages()).toHaveLength(sent);
-    await vi.waitUntil(async () => (await broken(audit)).length > 0, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await broken(audit)).length > 0, { timeout: 300_000 });
     expect(await broken(audit)).toEqual([{ actor: 'gateway:vault' }]);
   },
 );
@@ -78,7 +78,7 @@ test.each(LOGINS)(
     const { status, code } = await gateway.api.void(mine);
     expect([status, code]).toEqual([503, 'not_processed']);
     expect(at.host.messages()).toHaveLength(sent);
-    await vi.waitUntil(async () => (await broken(mine)).length > 0, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await broken(mine)).length > 0, { timeout: 300_000 });
     await approved(gateway.api.void(theirs));
   },
 );

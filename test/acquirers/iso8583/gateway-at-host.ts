@@ -13,7 +13,7 @@ import { BookKeepingHost } from './book-keeping-host.js';
 import { MAC_KEY } from './corpus.js';
 import type { Heard } from './scripted-host.js';
 
-export const PATIENTLY = { timeout: 60_000, interval: 10 };
+export const PATIENTLY = { timeout: 300_000, interval: 10 };
 export const OPERATOR = 'operator:test';
 const MAC = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
 

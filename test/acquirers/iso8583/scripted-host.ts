@@ -127,5 +127,5 @@ export function soon(happened: () => boolean): Promise<void> {
   const look = () => {
     if (!happened()) throw new Error('it has not happened');
   };
-  return vi.waitFor(look, { timeout: 10_000, interval: 2 });
+  return vi.waitFor(look, { timeout: 300_000, interval: 2 });
 }

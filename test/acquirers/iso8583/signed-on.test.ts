@@ -15,7 +15,7 @@ import { CARD } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { answering, ScriptedHost } from './scripted-host.js';
 
-const PATIENTLY = { timeout: 60_000, interval: 20 };
+const PATIENTLY = { timeout: 300_000, interval: 20 };
 const OPERATOR = 'operator:test';
 const { info: INFO, warn: WARN, error: ERROR } = pino.levels.values;
 /** Nobody listens there. */

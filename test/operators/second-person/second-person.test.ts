@@ -26,7 +26,7 @@ import { scrape } from '../../../testkit/scrape.js';
 import { type SignInDesk, signInDesk } from '../../../testkit/sign-in-desk.js';
 
 const KEY = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
-const SOON = { timeout: 30_000, interval: 50 };
+const SOON = { timeout: 300_000, interval: 50 };
 const LIVE = { name: 'bank', address: '127.0.0.1:1' };
 
 let gateway: TestGateway;
@@ -117,8 +117,7 @@ const heldRequest = async (request: number, change = 'state = state') => {
   await client.query(`BEGIN; UPDATE task_request SET ${change} WHERE id = ${request}`);
   const text = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   return {
-    waiting: (count: number) =>
-      expect.poll(async () => (await gateway.sql(text)).length, { timeout: 30_000 }).toBe(count),
+    waiting: (count: number) => expect.poll(async () => (await gateway.sql(text)).length).toBe(count),
     release: async () => {
       await client.query('COMMIT');
       await client.end();

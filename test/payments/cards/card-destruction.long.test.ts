@@ -112,7 +112,7 @@ test('cards of payments → each is destroyed once no operation can need it, not
   expect((await api.refund(debit, 1)).status).toBe(201);
   // Nothing is held in vain.
   expect(await gateway.sql('SELECT audit FROM card_held')).toEqual([]);
-}, 600_000);
+});
 
 test('a card that was kept too long → is destroyed, however old it is', async () => {
   const gateway = await testGateway();
@@ -153,7 +153,7 @@ test('a merchant’s card days lowered, and raised → the new number counts fro
   await gateway.advance('20d');
   await reviewedAtOnce(gateway);
   expect(await hasCard(gateway, second)).toBe(false);
-}, 30_000);
+});
 
 // catches(card destruction: nobody is waited for) slow
 test('a locked transaction → is skipped, and reviewed later', async () => {
@@ -196,7 +196,7 @@ test('keys rotated while cards are destroyed → no destroyed card reappears', a
   } finally {
     await operator.close();
   }
-}, 30_000);
+});
 
 // catches(card destruction: one process at a time)
 test('another process is destroying cards → this one does nothing; afterwards it does', async () => {
@@ -243,7 +243,7 @@ describe('merchants in turn', () => {
       await database.close();
       await own.drop();
     }
-  }, 600_000);
+  });
 
   // catches(card destruction: a turn that fails is put back) slow
   test('one whose cards cannot be read → cards of the others are destroyed; the log names the failing one', async () => {

@@ -169,4 +169,4 @@ test('refunded in full, with a refund that can still be voided → the card is k
   await gateway.advance('11d');
   await reviewedAtOnce(gateway);
   expect(await cards()).toEqual([false, false]);
-}, 30_000);
+});

@@ -88,7 +88,7 @@ async function believedDead(correlationId: string) {
       await gateway.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
       return acquirer.reversals.includes(reference);
     },
-    { timeout: 60_000 },
+    { timeout: 300_000 },
   );
   return { answer, answering, audit, reversal };
 }

@@ -144,9 +144,9 @@ describe('acquirer', () => {
       never,
     );
     const audit = await purchasedInDoubt();
-    const reference = await vi.waitUntil(() => referenceOf(audit), { timeout: 60_000 });
+    const reference = await vi.waitUntil(() => referenceOf(audit), { timeout: 300_000 });
     await vi.waitUntil(() => acquirer.reversals.filter((reversed) => reversed === reference).length >= 2, {
-      timeout: 60_000,
+      timeout: 300_000,
     });
     // From here on it would be approved, but the reversal is under way: a late approval no longer wins.
     acquirer.nextFindings(() => answered('00'));

@@ -7,7 +7,7 @@ import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.j
 
 // Pauses so long that nothing is retried unless the test says so.
 const SETTINGS = { RESOLVER_FIRST_PAUSE_MS: '1000000', RESOLVER_LONGEST_PAUSE_MS: '3000000' };
-const PATIENTLY = { timeout: 60_000 };
+const PATIENTLY = { timeout: 300_000 };
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {

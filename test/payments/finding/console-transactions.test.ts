@@ -42,7 +42,7 @@ beforeAll(async () => {
   everybody = await signedIn(gateway, { role: 'viewer' });
   ours = await signedIn(gateway, { role: 'viewer', organisation: 1 });
   theirs = await signedIn(gateway, { role: 'viewer', organisation: 2 });
-}, 600_000);
+});
 afterAll(() => gateway.close());
 
 const found = async (client: ConsoleClient, query: string) => {
@@ -275,7 +275,7 @@ describe('one transaction', () => {
       const answer = await ours.get(`/transactions/1/${made.resolved}`);
       expect(answer.body.timeline.filter(({ kind }: Json) => kind === 'event')).toHaveLength(2);
       return answer.body;
-    }, 10_000);
+    }, 300_000);
     const kinds = body.timeline.map(({ kind }: Json) => kind);
     expect(kinds.slice(0, 3)).toEqual(['request', 'claim', 'acquirer']);
     expect(kinds.indexOf('doubt')).toBeLessThan(kinds.indexOf('resolver'));

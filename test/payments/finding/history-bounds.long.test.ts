@@ -39,7 +39,7 @@ beforeAll(async () => {
   gateway = await testGateway();
   await gateway.sql(FILL, [STORED]);
   await gateway.sql('ANALYZE transaction');
-}, 600_000);
+});
 afterAll(() => gateway.close());
 
 const auditsOf = (pages: readonly Answer[]) =>

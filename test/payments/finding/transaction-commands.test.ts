@@ -176,7 +176,7 @@ describe('find', () => {
         count: 1,
         filter: { organisation: 2, status: 'approved' },
       });
-    }, 10_000);
+    }, 300_000);
     expect(await text(figures)).toMatch(/^approved +1/m);
   });
 });

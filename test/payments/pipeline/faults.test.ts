@@ -90,7 +90,7 @@ async function operationsOf(audit: number): Promise<string[]> {
 }
 
 async function untilLedgerShows(audit: number, operations: string[]): Promise<void> {
-  await vi.waitFor(async () => expect(await operationsOf(audit)).toEqual(operations), { timeout: 60_000 });
+  await vi.waitFor(async () => expect(await operationsOf(audit)).toEqual(operations), { timeout: 300_000 });
 }
 
 /** The audit that an answer in doubt points to. */
@@ -192,7 +192,7 @@ describe.concurrent.each(PAYMENTS)('%s', (type, pay) => {
     // A reversal is repeated until it is confirmed, which may take more than one on a slow machine.
     await vi.waitFor(
       async () => expect([...new Set(await operationsOf(audit))]).toEqual(['reversal', type]),
-      { timeout: 60_000 },
+      { timeout: 300_000 },
     );
     expect((await hasty.api.lookUp(audit)).body).toEqual(decided);
   });

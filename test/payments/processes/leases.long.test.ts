@@ -37,7 +37,7 @@ test('purchase without an answer, all other audits of its block decided → othe
       ]);
       return acquirer.inquiries.includes(reference);
     },
-    { timeout: 60_000 },
+    { timeout: 300_000 },
   );
   expect((await gateway.api.decided(audit)).status.transaction_status_code).toBe('approved');
   held.answer(answered('00'));
@@ -47,7 +47,7 @@ test('purchase without an answer, all other audits of its block decided → othe
   async function heartbeatOf(): Promise<void> {
     const seen = () => gateway.sql(`SELECT seen_at::text FROM process WHERE id = $1`, [process?.id]);
     const before = JSON.stringify(await seen());
-    await vi.waitUntil(async () => JSON.stringify(await seen()) !== before, { timeout: 60_000 });
+    await vi.waitUntil(async () => JSON.stringify(await seen()) !== before, { timeout: 300_000 });
   }
 });
 

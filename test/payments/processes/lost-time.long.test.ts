@@ -21,7 +21,7 @@ import { meddledClient } from '../../../testkit/meddled-client.js';
 import { scrape } from '../../../testkit/scrape.js';
 
 const HOUR_MS = 3_600_000;
-const PATIENTLY = { timeout: 30_000 };
+const PATIENTLY = { timeout: 300_000 };
 
 describe('a gateway on a database that was restored', () => {
   let gateway: TestGateway;

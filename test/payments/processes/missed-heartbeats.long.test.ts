@@ -8,7 +8,7 @@ import { testGateway } from '../../../testkit/gateway.js';
 import { locker } from '../../../testkit/locks.js';
 import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
 
-const PATIENTLY = { timeout: 60_000, interval: 50 };
+const PATIENTLY = { timeout: 300_000, interval: 50 };
 
 test.each([
   [1_500, { heartbeatEveryMs: 300, staleAfterMs: 1_200, presumedDeadAfterMs: 1_500 }],
