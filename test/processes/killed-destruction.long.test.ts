@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { OLD_PURCHASES } from '../../testkit/card-reviews.js';
 import { installation } from '../../testkit/cloned-installation.js';
 
-const CARDS = 12_000;
+const CARDS = 5_000;
 
 test('gateways killed, and cut off from the database, while they destroy cards → the next gateway continues', async () => {
   const { sql, start } = await installation();
