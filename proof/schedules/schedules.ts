@@ -1,5 +1,5 @@
-// A year of schedules by the gateway's clock, while gateways are killed at each point of a payment, and the database, too: every date comes
-// to one outcome, none is paid twice, no card is tried against the table, and the books are equal to the cent.
+// A year of schedules by the gateway's clock, while gateways are killed at each point of a payment, and the database fails over to its
+// standby: every date comes to one outcome, none is paid twice, no card is tried against the table, and the books are equal to the cent.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POINTS } from '../../src/payments/pipeline/create.js';
 import { bankAccount, cardAccount } from '../../testkit/bodies.js';
@@ -11,6 +11,7 @@ import { say } from '../../testkit/report.js';
 import { sydneyToday } from '../../testkit/schedules.js';
 import { clientOfSeveral } from '../../testkit/several-gateways.js';
 import { cardAnsweredWith, LOST_ANSWER_CARD, UNREACHABLE_CARD } from '../../testkit/test-cards.js';
+import { FailingDatabase, KINDS, type Kind } from '../arena/failover-scenes.js';
 import { verdict } from '../arena/verdict.js';
 
 const values = programOptions({
@@ -19,7 +20,8 @@ const values = programOptions({
   // How far the clock goes at a time.
   step: 3,
   kills: 60,
-  databases: 4,
+  // Of the database, to its standby.
+  failovers: 4,
   // Both gateways stand still for a week, in the middle.
   jump: false,
   seed: newSeed(),
@@ -47,15 +49,16 @@ const ACCOUNTS = [
   { name: 'closed', share: 3, account: () => bankAccount({ 'BANK.ACCOUNT_NUMBER': '900003' }) },
 ] as const;
 
-const installation = await Installation.open(
+const installation = await Installation.on(
+  { killable: true, openDatabase: (directory) => FailingDatabase.open(directory, 2) },
   { ACQUIRER_DEADLINE_MS: '1500', RESOLVER_FIRST_PAUSE_MS: '50', RESOLVER_INTERVAL_MS: '250' },
-  { killable: true },
 );
+const { database } = installation;
 await installation.prepare();
 const { merchantId } = installation;
 const gateways: AttackedGateway[] = [
-  await installation.startedGateway(),
-  await installation.startedGateway(),
+  await installation.startedGateway({}, database.urlOf(0)),
+  await installation.startedGateway({}, database.urlOf(1)),
 ];
 const clientNow = () => clientOfSeveral({ gateways, random: random.fork(), ...installation.credentials });
 
@@ -145,17 +148,30 @@ for (let n = 0; n < values.schedules; n += 1) {
 say(`… ${agreed.length} schedules with ${agreed.reduce((sum, { dates }) => sum + dates.length, 0)} dates`);
 
 let kills = 0;
-let databaseKills = 0;
+let failovers = 0;
 
 /** A gateway that ends has died at the point that it was started for, or was killed. */
 async function keepTwo(settings: Readonly<Record<string, string>> = {}): Promise<void> {
   for (const [at, gateway] of gateways.entries()) {
     const isGone = await Promise.race([gateway.ended.then(() => true), sleep(0).then(() => false)]);
     if (!isGone) continue;
-    const started = installation.startGateway(settings);
+    const started = installation.startGateway(settings, database.urlOf(at));
     const baseUrl = await started.listening;
     // It died as soon as it went on with what the last one had left.
     if (baseUrl !== undefined) gateways[at] = { ...started, baseUrl };
+  }
+}
+
+async function waitUntilServed(): Promise<void> {
+  const untilMs = performance.now() + PATIENCE_MS;
+  const serves = ({ baseUrl }: AttackedGateway) =>
+    fetch(new URL('/readyz', baseUrl)).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await Promise.all(gateways.map(serves))).every(Boolean) && performance.now() < untilMs) {
+    await keepTwo().catch(() => {});
+    await sleep(100);
   }
 }
 
@@ -178,7 +194,7 @@ const complaints: string[] = [];
 const days = values.days + DAYS_AFTER;
 const steps = Math.ceil(days / values.step);
 const killEvery = Math.max(1, Math.floor(Math.ceil(values.days / values.step) / Math.max(1, values.kills)));
-const databaseEvery = Math.max(1, Math.floor(Math.ceil(values.days / values.step) / (values.databases + 1)));
+const failoverEvery = Math.max(1, Math.floor(Math.ceil(values.days / values.step) / (values.failovers + 1)));
 const advance = async (daysOn: number) => {
   await installation.command('clock', 'advance', `${daysOn}d`);
   advancedMs += daysOn * DAY_MS;
@@ -210,11 +226,13 @@ for (let step = 1; step <= steps; step += 1) {
     await Promise.all(gateways.map(({ ended }) => ended));
     await keepTwo();
   }
-  if (isYear && databaseKills < values.databases && step % databaseEvery === 0) {
-    databaseKills += 1;
+  if (isYear && failovers < values.failovers && step % failoverEvery === 0) {
+    failovers += 1;
     await sleep(random.between(500, 2_500));
-    await installation.database.kill('SIGKILL');
-    await installation.database.start();
+    await database.failOver(KINDS[failovers % KINDS.length] as Kind, random, {
+      served: waitUntilServed,
+      traded: async () => {},
+    });
   }
   await waitUntilNothingIsDue();
   if (step % 20 === 0) say(`… ${today()}, ${kills} kills`);
@@ -320,5 +338,5 @@ process.exitCode = verdict(
   broken,
   `schedules: seed ${values.seed}, ${agreed.length} schedules over ${values.days} days in ${seconds.toFixed(0)} s; ` +
     `${dates.length} dates, ${outcomes('paid')} paid, ${outcomes('failed')} failed, ${made.length} payments; ` +
-    `${kills} gateways and ${databaseKills} databases killed${values.jump ? ', stood still for a week' : ''}`,
+    `${kills} gateways killed, ${failovers} failovers${values.jump ? ', stood still for a week' : ''}`,
 );

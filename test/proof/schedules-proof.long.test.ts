@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 
-test('six weeks of schedules while gateways and the database are killed → every date comes to one outcome', async () => {
+test('six weeks of schedules while gateways are killed and the database fails over → every date comes to one outcome', async () => {
   const sizes = [
     '--schedules',
     '12',
@@ -12,7 +12,7 @@ test('six weeks of schedules while gateways and the database are killed → ever
     '5',
     '--kills',
     '4',
-    '--databases',
+    '--failovers',
     '1',
     '--jump',
   ];
