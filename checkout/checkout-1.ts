@@ -25,6 +25,8 @@ function embed(place: HTMLElement, address: string): () => void {
   frame.src = url.href;
   frame.title = place.dataset.title ?? 'Payment';
   frame.referrerPolicy = 'no-referrer';
+  // For wallets: browsers let a page in a frame ask for a payment only so.
+  frame.allow = 'payment';
   frame.style.cssText = 'width:100%;border:0;height:40rem;color-scheme:normal';
   const onMessage = ({ source, origin, data }: MessageEvent) => {
     // Only the page in this frame, and only as long as it is a page of the gateway.

@@ -1,6 +1,7 @@
 // What the page of a checkout does where scripts run: it groups digits, knows the card as it is typed, cannot be clicked twice, and shows by
 // itself what has come of a payment. Without it the page says and does all the same.
 import { cardTypeOf, grouped, withSlash } from './typing.js';
+import { offerWallets } from './wallets.js';
 
 const { status, frames } = document.body.dataset;
 
@@ -8,6 +9,7 @@ if (status === 'open') {
   for (const form of document.querySelectorAll('form')) {
     typing(form);
     once(form);
+    if (form.className === 'wallets') offerWallets(form);
   }
   document.querySelector<HTMLElement>('#notice')?.focus();
 }
@@ -81,7 +83,7 @@ function once(form: HTMLFormElement): void {
       return;
     }
     form.dataset.sent = 'yes';
-    const button = form.querySelector('button');
+    const button = form.querySelector('button:not([hidden])');
     if (button === null) return;
     button.setAttribute('aria-disabled', 'true');
     button.textContent = form.dataset.wait ?? '';

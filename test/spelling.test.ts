@@ -16,7 +16,7 @@ const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
   [/organiz/i],
   [/initializ/i],
   [/recogniz/i],
-  [/tokeniz/i],
+  [/tokeniz/i, /\btokenizationSpecification\b/g],
   [/normaliz/i, /\.normalize\(/g],
   [/\bhonor/i],
   [/\bfavor/i],

@@ -17,6 +17,8 @@ import { Fault, fault } from '../values/faults.js';
 import type { Audit } from '../values/ids.js';
 import type { OneTimeCards } from '../vault/one-time-cards.js';
 import type { Tokens } from '../vault/tokens.js';
+import type { Payload } from '../wallets/payloads.js';
+import type { Untaken, Wallets } from '../wallets/wallets.js';
 import { type Checkout, correlationIdOfAttempt, type Paid } from './checkout.js';
 import type { CheckoutRow, Checkouts, KnownCheckout } from './checkouts.js';
 import {
@@ -28,9 +30,17 @@ import {
   SETTLE_ATTEMPT,
 } from './checkouts.sql.js';
 
-/** What a payer has given. `keepAs`: the name on the card, if it is to become a token of the customer. */
-export type Given =
-  | { readonly kind: 'card'; readonly card: CardDetails; readonly keepAs?: string }
+/** What a payer has given. */
+export type Given = Opened | { readonly kind: 'wallet'; readonly payload: Payload };
+
+/** `keepAs`: the name on the card, if it is to become a token of the customer. `payload`: of the wallet that the card comes from. */
+type Opened =
+  | {
+      readonly kind: 'card';
+      readonly card: CardDetails;
+      readonly keepAs?: string;
+      readonly payload?: Untaken;
+    }
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount; readonly agreement: string };
 
 interface PayersParts {
@@ -45,6 +55,7 @@ interface PayersParts {
   readonly clock: Clock;
   readonly tokens: Tokens;
   readonly oneTimeCards: OneTimeCards;
+  readonly wallets: Pick<Wallets, 'open'>;
   /** So long an attempt's own process looks after it. */
   readonly leaseMs: number;
   readonly onError: (error: unknown) => void;
@@ -81,17 +92,19 @@ export class Payers {
     const inFlight = searchFence.arrive(correlationIdOfAttempt(checkout.id, n));
     // The pipeline erases what it has sent.
     const kept = copyToKeep(given);
+    let opened: Opened | undefined;
     let isOurs = false;
     try {
       const { caller, merchant } = await this.#ready(checkout, inFlight);
-      // Before the attempt is claimed: what was blocked uses none up.
-      const reached = await this.#count(checkout, n, given, { address, merchant });
+      // Before the attempt is claimed: what does not open, or was blocked, uses none up.
+      opened = await this.#open(checkout, given);
+      const reached = await this.#count(checkout, n, opened, { address, merchant });
       isOurs = await this.#claim(checkout, n);
       if (!isOurs) return;
-      if (given.kind === 'bank_account') await this.#noteAgreement(checkout, n, given, address);
+      if (opened.kind === 'bank_account') await this.#noteAgreement(checkout, n, opened, address);
       const { operation, amountCents, currency } = checkout.terms;
       if (operation === 'tokenise') {
-        await this.#settle(checkout, n, { virtualPan: await this.#tokenised(checkout, n, given, address) });
+        await this.#settle(checkout, n, { virtualPan: await this.#tokenised(checkout, n, opened, address) });
         return;
       }
       const transaction = await this.parts.creation.create({
@@ -103,7 +116,7 @@ export class Payers {
         inFlight,
         reference: checkout.terms.reference,
         kvps: { CHECKOUT: checkout.id },
-        method: given,
+        method: opened,
         reached,
         ...({ amountCents, currency } as Amount),
       });
@@ -116,7 +129,7 @@ export class Payers {
       // Whether it has come to a payment is found out below.
     } finally {
       searchFence.leave(inFlight);
-      erase(given);
+      erase(opened ?? given);
       if (kept !== undefined) erase(kept);
     }
     await this.#findOut({ ...checkout, attempts: upTo(checkout, n) }, true);
@@ -151,10 +164,19 @@ export class Payers {
     return { caller, merchant };
   }
 
+  /** The card that a wallet's payload holds: limits count it as any other. */
+  async #open(owner: Checkout, given: Given): Promise<Opened> {
+    if (given.kind !== 'wallet') return given;
+    const { wallets, clock } = this.parts;
+    const payload = await wallets.open(owner, given.payload, clock.now());
+    // guard(checkout: a wallet's payload is for one payment, of the amount that it says): card: payload.card, payload } ⇒ card: payload.card }
+    return { kind: 'card', card: payload.card, payload };
+  }
+
   #count(
     { organisationId, merchantId, id, number, userId, terms }: Checkout,
     n: number,
-    given: Given,
+    given: Opened,
     { address, merchant }: { readonly address: string; readonly merchant: Merchant },
   ): Promise<readonly Limited[]> {
     const { customerId, reference } = terms;
@@ -214,13 +236,13 @@ export class Payers {
   }
 
   /** The virtual PAN of a new token, or of a card for one payment. */
-  async #tokenised(checkout: Checkout, n: number, given: Given, address: string): Promise<string> {
+  async #tokenised(checkout: Checkout, n: number, given: Opened, address: string): Promise<string> {
     if (given.kind === 'card' && checkout.terms.customerId === undefined)
       return this.parts.oneTimeCards.add(checkout, given.card);
     return this.#keep(checkout, n, given, address);
   }
 
-  async #keep(checkout: Checkout, n: number, given: Given, address: string): Promise<string> {
+  async #keep(checkout: Checkout, n: number, given: Opened, address: string): Promise<string> {
     const { organisationId, merchantId, id, number, correlationId, userId, terms } = checkout;
     const { customerId } = terms;
     if (customerId === undefined) throw fault('customer_not_found', 'customer');
@@ -263,20 +285,20 @@ function upTo({ attempts }: Checkout, n: number): Checkout['attempts'] {
   return [...attempts.filter((attempt) => attempt.n < n), { n, outcome: null, audit: null }];
 }
 
-function nameOf(given: Given): string {
+function nameOf(given: Opened): string {
   if (given.kind === 'bank_account') return `Account ${given.bankAccount.mask.slice(-3)}`;
   const { type, mask } = given.card.number;
   return `${type === '' ? 'card' : type} ${mask.slice(-4)}`;
 }
 
-function accountOf(given: Given) {
+function accountOf(given: Opened) {
   if (given.kind === 'bank_account')
     return { type: 'general_bankaccount', bankAccount: given.bankAccount } as const;
   const { number, expiry } = given.card;
   return { type: 'general_creditcard', number, expiry, name: given.keepAs ?? '' } as const;
 }
 
-function copyToKeep(given: Given): Given | undefined {
+function copyToKeep(given: Given): Opened | undefined {
   if (given.kind !== 'card' || given.keepAs === undefined) return undefined;
   const { number, expiry } = given.card;
   return { ...given, card: { number: new CardNumber(number.reveal()), expiry } };
@@ -284,6 +306,8 @@ function copyToKeep(given: Given): Given | undefined {
 
 function erase(given: Given): void {
   if (given.kind !== 'card') return;
-  given.card.number.erase();
-  given.card.cvv?.erase();
+  const { number, cvv, threeDSecure } = given.card;
+  number.erase();
+  cvv?.erase();
+  threeDSecure?.authenticationValue?.erase();
 }

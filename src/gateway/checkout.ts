@@ -50,6 +50,7 @@ export function openCheckouts(parts: Parts, stack: ClosingStack): OpenCheckouts 
     clock: registration.clock,
     tokens: vault.tokens,
     oneTimeCards: vault.oneTimeCards,
+    wallets: vault.wallets,
     leaseMs: settings.acquirerDeadlineMs + FURTHER_LEASE_MS,
     onError,
   });
@@ -90,6 +91,7 @@ export async function listenToPayers(parts: Listening, stack: ClosingStack): Pro
   const {
     settings,
     databases,
+    vault,
     registration,
     pipeline,
     payers,
@@ -107,6 +109,7 @@ export async function listenToPayers(parts: Listening, stack: ClosingStack): Pro
   const site = new PayersSite({
     database: databases.vault,
     payers,
+    wallets: vault.wallets,
     lookup: pipeline.lookup,
     clock: registration.clock,
     capacity: pipeline.capacity,

@@ -18,6 +18,7 @@ import {
 } from '../checkout/page/page.js';
 import { quotesFor } from '../checkout/page/quotes.js';
 import { ENGLISH } from '../checkout/page/texts.js';
+import { browserConnects, type Offer, offersFor } from '../checkout/page/wallets.js';
 import type { Payers } from '../checkout/payers.js';
 import type { Clock } from '../clock/clock.js';
 import { type Brand, brandOf, logoOf } from '../organisations/brand.js';
@@ -28,6 +29,8 @@ import type { Capacity } from '../payments/pipeline/capacity.js';
 import type { Queryable } from '../postgres/database.js';
 import { Fault } from '../values/faults.js';
 import { secretsWereUsed } from '../values/traces-of-secrets.js';
+import type { WalletKey } from '../wallets/wallet-keys.js';
+import type { Wallets } from '../wallets/wallets.js';
 import { overwrite, type RequestFigures, type RequestLog } from './answers.js';
 import type { ClientAddresses } from './authentication.js';
 import type { Site } from './operators-listener.js';
@@ -35,6 +38,7 @@ import type { Site } from './operators-listener.js';
 export interface PayersSiteParts {
   readonly database: Queryable;
   readonly payers: Payers;
+  readonly wallets: Pick<Wallets, 'keysOf'>;
   readonly lookup: Lookup;
   readonly clock: Clock;
   readonly capacity: Capacity;
@@ -72,6 +76,7 @@ interface Asked {
 interface Shop {
   readonly merchant: Merchant;
   readonly brand: Brand;
+  readonly walletKeys: readonly WalletKey[];
   /** The cell in which its organisation lives now, if that is another one. */
   readonly movedTo: string | undefined;
 }
@@ -81,6 +86,14 @@ interface AtCheckout {
   /** By the name that payers read. */
   readonly merchant: Merchant;
   readonly look: Look;
+  readonly walletKeys: readonly WalletKey[];
+}
+
+interface FormAnswered {
+  readonly status: number;
+  readonly outcome: string;
+  readonly notice?: Notice | undefined;
+  readonly posted?: Posted;
 }
 
 const HTML = 'text/html; charset=utf-8';
@@ -93,6 +106,7 @@ const SHOWN_FOR_MS = 1_000;
 const MOST_SHOPS = 1_000;
 const LOGO_ROUTE = '/{checkout}/logo';
 const COLOURS_ROUTE = '/colour';
+const FEATURES_REFUSED = 'camera=(), geolocation=(), microphone=(), usb=()';
 
 /** Of every answer. */
 const HEADERS = {
@@ -101,7 +115,7 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), usb=(), payment=()',
+  'permissions-policy': `${FEATURES_REFUSED}, payment=()`,
 };
 /** Of answers that are no page: whatever a browser takes them for, they load nothing and stand in no frame. */
 const NO_PAGE = {
@@ -228,11 +242,15 @@ export class PayersSite implements Site {
   }
 
   async #readShop({ organisationId, merchantId, id }: KnownCheckout): Promise<Shop> {
-    const { database } = this.parts;
+    const { database, wallets } = this.parts;
     const acting = { username: `checkout:${id}`, userId: 0 };
     const caller = await callerFor(database, { organisationId, merchantId }, acting);
     const merchant = permittedMerchant(caller, merchantId);
-    return { merchant, brand: await brandOf(database, merchantId), movedTo: caller.movedTo };
+    const [brand, walletKeys] = await Promise.all([
+      brandOf(database, merchantId),
+      wallets.keysOf({ organisationId, merchantId }),
+    ]);
+    return { merchant, brand, walletKeys, movedTo: caller.movedTo };
   }
 
   /** As it was a moment ago: what is paid is looked at anew. */
@@ -255,15 +273,13 @@ export class PayersSite implements Site {
   }
 
   /** The page for how the checkout stands. */
-  async #show(
-    { checkout, merchant, look }: AtCheckout,
-    { isFramed }: { readonly isFramed: boolean },
-  ): Promise<Answered> {
+  async #show(at: AtCheckout, { isFramed }: { readonly isFramed: boolean }): Promise<Answered> {
+    const { checkout, merchant, look } = at;
     const { id, status, terms, attempts, attemptsAllowed } = checkout;
     const headers = framing(checkout);
     const shown = { ...this.#shown, look, checkout, merchant };
-    const page = (text: string, code = 200): Answered => ({
-      status: code,
+    const page = (text: string): Answered => ({
+      status: 200,
       type: HTML,
       text,
       headers,
@@ -288,7 +304,7 @@ export class PayersSite implements Site {
         return end(attempts.length >= attemptsAllowed ? 'usedUp' : 'expired');
       case 'open':
         if (merchant.suspended || merchant.altered) return this.#away(undefined);
-        return page(this.#form({ checkout, merchant, look }, await this.#outcomeOfLast(checkout)));
+        return this.#form(at, { status: 200, outcome: status, notice: await this.#outcomeOfLast(checkout) });
     }
   }
 
@@ -307,17 +323,18 @@ export class PayersSite implements Site {
     return declineAdvice(transaction) ?? 'declinedAccount';
   }
 
-  #form({ checkout, merchant, look }: AtCheckout, notice?: Notice, posted?: Posted): string {
-    const quotes = quotesFor(checkout.terms, merchant, this.parts.clock.now());
-    return formPage({ ...this.#shown, look, checkout, merchant, quotes, notice, posted });
+  #form(at: AtCheckout, { status, outcome, notice, posted }: FormAnswered): Answered {
+    const { checkout, merchant, look, walletKeys } = at;
+    const { terms } = checkout;
+    const quotes = quotesFor(terms, merchant, this.parts.clock.now());
+    const offers = offersFor(terms, quotes, merchant, walletKeys);
+    const text = formPage({ ...this.#shown, look, checkout, merchant, quotes, offers, notice, posted });
+    return { status, type: HTML, text, headers: framing(checkout, offers), outcome };
   }
 
   /** After an attempt the browser is sent to the page itself: to load that again repeats nothing. */
-  async #post(
-    request: IncomingMessage,
-    address: string,
-    { checkout, merchant, look }: AtCheckout,
-  ): Promise<Answered> {
+  async #post(request: IncomingMessage, address: string, at: AtCheckout): Promise<Answered> {
+    const { checkout, merchant, walletKeys } = at;
     const { id, terms, status } = checkout;
     const headers = framing(checkout);
     const again: Answered = { status: 303, headers: { ...headers, location: `/${id}` }, outcome: status };
@@ -329,19 +346,17 @@ export class PayersSite implements Site {
     if (status !== 'open') return again;
     if (merchant.suspended || merchant.altered || this.parts.draining()) return this.#away(undefined);
     const nowMs = this.parts.clock.now();
-    const posted = readForm(form, terms, nowMs);
-    const refused = (notice: Notice): Answered => ({
-      status: 422,
-      type: HTML,
-      text: this.#form({ checkout, merchant, look }, notice, posted),
-      headers,
-      outcome: notice,
-    });
+    const quotes = quotesFor(terms, merchant, nowMs);
+    const offered = offersFor(terms, quotes, merchant, walletKeys).map(({ type }) => type);
+    const posted = readForm(form, terms, offered, nowMs);
+    const refused = (notice: Notice) => this.#form(at, { status: 422, outcome: notice, notice, posted });
     // Of an earlier page: the attempt was made, and the page says what has come of it.
     if (posted.n !== checkout.attempts.length + 1) return again;
-    // guard(checkout: a payer pays what the page has shown): posted.quotes !== quotesFor(terms, merchant, nowMs).digest ⇒ false
-    if (posted.quotes !== quotesFor(terms, merchant, nowMs).digest) return refused('changed');
-    if (posted.given === undefined) return refused('wrong');
+    // guard(checkout: a payer pays what the page has shown): posted.quotes !== quotes.digest ⇒ false
+    if (posted.quotes !== quotes.digest) return refused('changed');
+    // Where nothing is marked, it was a wallet's.
+    if (posted.given === undefined)
+      return refused(Object.keys(posted.problems).length > 0 ? 'wrong' : 'failed');
     const { capacity, payers } = this.parts;
     const tenant = checkout.organisationId;
     if (capacity.refuses(tenant)) return this.#away(undefined);
@@ -350,6 +365,7 @@ export class PayersSite implements Site {
       await payers.pay(checkout, posted.n, posted.given, address);
     } catch (error) {
       if (error instanceof Fault && error.code === 'limit_reached') return refused('limited');
+      if (error instanceof Fault && error.code.startsWith('wallet_')) return refused('failed');
       throw error;
     } finally {
       capacity.leave(tenant);
@@ -403,7 +419,7 @@ function routeOf(path: string): string {
 }
 
 /** Who may show the page in a frame, and where its form may lead: browsers follow a form's redirects only there. */
-function framing(checkout: KnownCheckout | undefined): Record<string, string> {
+function framing(checkout: KnownCheckout | undefined, offers: readonly Offer[] = []): Record<string, string> {
   const { frameOrigins = [], returnUrl, cancelUrl } = checkout?.terms ?? {};
   const leadsTo = [returnUrl, cancelUrl].filter((url) => url !== undefined).map((url) => new URL(url).origin);
   const policy = [
@@ -411,7 +427,7 @@ function framing(checkout: KnownCheckout | undefined): Record<string, string> {
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    "connect-src 'self'",
+    ["connect-src 'self'", ...browserConnects(offers)].join(' '),
     "base-uri 'none'",
     `form-action ${["'self'", ...new Set(leadsTo)].join(' ')}`,
     // guard(checkout: only named origins show the page in a frame): frameOrigins.length === 0 ? "'none'" : frameOrigins.join(' ') ⇒ '*'
@@ -420,6 +436,7 @@ function framing(checkout: KnownCheckout | undefined): Record<string, string> {
   return {
     'content-security-policy': policy,
     ...(frameOrigins.length === 0 && { 'x-frame-options': 'DENY' }),
+    ...(offers.length > 0 && { 'permissions-policy': `${FEATURES_REFUSED}, payment=(self)` }),
   };
 }
 
@@ -438,7 +455,7 @@ function fileAnswer({ type, content, isLasting }: Asset): Answered {
   };
 }
 
-function atCheckout(checkout: KnownCheckout, { merchant, brand }: Shop): AtCheckout {
+function atCheckout(checkout: KnownCheckout, { merchant, brand, walletKeys }: Shop): AtCheckout {
   const { displayName, colour, logoDigest } = brand;
   return {
     checkout,
@@ -448,6 +465,7 @@ function atCheckout(checkout: KnownCheckout, { merchant, brand }: Shop): AtCheck
       // Another logo has another address: browsers keep each.
       logo: logoDigest === null ? undefined : `/${checkout.id}/logo?${logoDigest.slice(0, 12)}`,
     },
+    walletKeys,
   };
 }
 

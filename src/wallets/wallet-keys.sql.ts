@@ -18,10 +18,9 @@ export const READ_WALLET_KEYS: Statement = {
   text: `SELECT ${KEY} FROM wallet_key WHERE $1::integer IS NULL OR merchant_id = $1 ORDER BY merchant_id, number`,
 };
 
-export const WALLET_KEYS_OF_TYPE: Statement = {
-  name: 'wallet-keys-of-type',
-  text: `
-    SELECT ${KEY} FROM wallet_key WHERE organisation_id = $1 AND merchant_id = $2 AND type = $3 ORDER BY number DESC`,
+export const WALLET_KEYS_OF_MERCHANT: Statement = {
+  name: 'wallet-keys-of-merchant',
+  text: `SELECT ${KEY} FROM wallet_key WHERE organisation_id = $1 AND merchant_id = $2 ORDER BY number DESC`,
 };
 
 export const ADD_WALLET_KEY: Statement = {

@@ -16,7 +16,7 @@ import {
   OLDER_WALLET_KEYS_LEFT,
   READ_WALLET_KEYS,
   RESEAL_WALLET_KEYS,
-  WALLET_KEYS_OF_TYPE,
+  WALLET_KEYS_OF_MERCHANT,
 } from './wallet-keys.sql.js';
 
 export interface WalletKey {
@@ -43,6 +43,8 @@ export type NewWalletKey = Pick<WalletKey, 'type' | 'recipient' | 'gatewayMercha
 
 /** More are only in the way of each payment. */
 const MOST_KEYS = 8;
+/** At the end of a public key on P-256. */
+const POINT_BYTES = 65;
 
 export const subjectOfWalletKey = (merchant: number, number: number) => `wallet/${merchant}/${number}`;
 
@@ -96,9 +98,8 @@ export async function findWalletKey(database: Queryable, merchant: number, key: 
 export async function walletKeysOf(
   database: Queryable,
   { organisationId, merchantId }: SealOwner,
-  type: WalletType,
 ): Promise<readonly WalletKey[]> {
-  return (await database.query<WalletKey>(WALLET_KEYS_OF_TYPE, [organisationId, merchantId, type])).rows;
+  return (await database.query<WalletKey>(WALLET_KEYS_OF_MERCHANT, [organisationId, merchantId])).rows;
 }
 
 /** The merchant is locked. */
@@ -137,6 +138,11 @@ export async function openPrivateKey(keys: DataKeys, key: WalletKey): Promise<Ke
 
 export function derOf(privateKey: KeyObject): Buffer {
   return privateKey.export({ type: 'pkcs8', format: 'der' });
+}
+
+/** A point in base64, as shops name a public key to Google. */
+export function pointOf({ publicKey }: Pick<WalletKey, 'publicKey'>): string {
+  return publicKey.subarray(-POINT_BYTES).toString('base64');
 }
 
 /** As Apple names a merchant in what it encrypts. Apple's own certificate has it as 64 hexadecimal digits. */

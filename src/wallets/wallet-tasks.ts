@@ -18,6 +18,7 @@ import {
   findWalletKey,
   lockOwner,
   type NewWalletKey,
+  pointOf,
   readWalletKeys,
   rowOfWalletKey,
   subjectOfWalletKey,
@@ -41,7 +42,6 @@ export interface NewWalletKeyView extends WalletKeyView {
   readonly signingRequest: string | null;
 }
 
-const POINT_BYTES = 65;
 const CURVE = 'prime256v1';
 
 interface Wish {
@@ -171,15 +171,15 @@ function entryOf(
   return { actor, action, organisationId, merchantId, detail: `key ${number}, ${type}, ${recipient}` };
 }
 
-function viewOf({ merchantId, number, type, recipient, gatewayMerchant, publicKey, createdAt }: WalletKey) {
-  const shown = type === 'google_pay' ? publicKey.subarray(-POINT_BYTES) : publicKey;
+function viewOf(row: WalletKey) {
+  const { merchantId, number, type, recipient, gatewayMerchant, publicKey, createdAt } = row;
   const view: WalletKeyView = {
     merchant: merchantId,
     key: number,
     type,
     recipient,
     gatewayMerchant,
-    publicKey: shown.toString('base64'),
+    publicKey: type === 'google_pay' ? pointOf(row) : publicKey.toString('base64'),
     createdAt,
   };
   return view;

@@ -85,12 +85,22 @@ export class Wallets {
     await this.database.query(FORGET_PAYLOADS);
   }
 
-  async #keysFor(owner: SealOwner, payload: Payload): Promise<readonly OpenedKey[]> {
-    const opened: OpenedKey[] = [];
-    for (const row of await walletKeysOf(this.database, owner, payload.type)) {
+  /** Those that are as they were sealed, newest first. */
+  async keysOf(owner: SealOwner): Promise<readonly WalletKey[]> {
+    const sealed: WalletKey[] = [];
+    for (const row of await walletKeysOf(this.database, owner)) {
       const fit = await fitNow(this.database, rowOfWalletKey(row));
       // guard(directions: a key of a wallet that somebody has changed is not used): fit.kind === 'misfit' ⇒ fit.version < 0
       if (fit.kind === 'misfit') continue;
+      sealed.push(row);
+    }
+    return sealed;
+  }
+
+  async #keysFor(owner: SealOwner, { type }: Payload): Promise<readonly OpenedKey[]> {
+    const opened: OpenedKey[] = [];
+    for (const row of await this.keysOf(owner)) {
+      if (row.type !== type) continue;
       try {
         opened.push({ row, privateKey: await openPrivateKey(this.keys, row) });
       } catch (error) {

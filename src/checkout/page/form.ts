@@ -17,8 +17,10 @@ import {
   luhnValid,
   parseExpiry,
 } from '../../values/card.js';
+import { parseJson } from '../../values/json.js';
 import { isRestricted } from '../../values/text.js';
 import { sydneyYearMonth } from '../../values/time.js';
+import { isWrong, readPayload, type WalletType } from '../../wallets/payloads.js';
 import type { CheckoutMethod, Terms } from '../checkout.js';
 import type { Given } from '../payers.js';
 import { AGREEMENT, type FieldProblem } from './texts.js';
@@ -57,9 +59,16 @@ const accountTitle = new RegExp(ACCOUNT_NAME_PATTERN);
 const LONGEST_NAME = 60;
 const LONGEST_ACCOUNT_NUMBER = 32;
 
-export function readForm(form: URLSearchParams, terms: Terms, nowMs: number): Posted {
+/** `offered`: the wallets that the page has offered. */
+export function readForm(
+  form: URLSearchParams,
+  terms: Terms,
+  offered: readonly WalletType[],
+  nowMs: number,
+): Posted {
   const n = Number(/^\d{1,2}$/.exec(form.get('n') ?? '')?.[0] ?? 0);
   const quotes = form.get('quotes') ?? '';
+  if (form.has('wallet')) return { n, quotes, method: 'creditcard', ...readWallet(form, offered) };
   const { paymentMethods } = terms;
   const method =
     paymentMethods.length === 1
@@ -108,6 +117,21 @@ function expiryIn(text: string) {
   const expiry = month === '' ? undefined : parseExpiry(month.padStart(2, '0') + year);
   // As a card says it: month first.
   return expiry !== undefined && expiry.month === Number(month) ? expiry : undefined;
+}
+
+/** A browser has sent it, and no person has typed it: what is wrong with it helps nobody. */
+function readWallet(form: URLSearchParams, offered: readonly WalletType[]): Read {
+  const none = { given: undefined, problems: {}, shown: {} };
+  // guard(checkout: a wallet pays only where the page offers it): offered.find((name) => name === form.get('wallet')) ⇒ form.get('wallet') as WalletType
+  const type = offered.find((name) => name === form.get('wallet'));
+  if (type === undefined) return none;
+  try {
+    const payload = readPayload(type, parseJson(form.get('token') ?? ''));
+    return isWrong(payload) ? none : { ...none, given: { kind: 'wallet', payload } };
+  } catch {
+    // Not with what the parser says, which quotes the text.
+    return none;
+  }
 }
 
 function readAccount(form: URLSearchParams): Read {

@@ -8,6 +8,7 @@ import type { Checkout, CheckoutMethod } from '../checkout.js';
 import { asksForName, type Field, type Posted } from './form.js';
 import type { Quote, Quotes } from './quotes.js';
 import type { Texts } from './texts.js';
+import type { Offer } from './wallets.js';
 
 /** The addresses of style sheet and script, which change with their contents. */
 export interface Assets {
@@ -34,6 +35,7 @@ export interface FormShown extends Shown {
   readonly checkout: Checkout;
   readonly merchant: Merchant;
   readonly quotes: Quotes;
+  readonly offers: readonly Offer[];
   readonly notice?: Notice | undefined;
   readonly posted?: Posted | undefined;
 }
@@ -93,7 +95,7 @@ export function money(amountCents: number, currency: string, { language }: Texts
 }
 
 export function formPage(shown: FormShown): string {
-  const { texts, checkout, merchant, quotes, posted } = shown;
+  const { texts, checkout, merchant, posted } = shown;
   const { terms, attempts, attemptsAllowed, expiresMs, id } = checkout;
   const { paymentMethods, amountCents, currency = '', cancelUrl } = terms;
   const isTokenise = terms.operation === 'tokenise';
@@ -111,9 +113,8 @@ ${noticeOf(shown, left)}
 ${terms.description === undefined ? '' : html`<div class="description"><dt class="unseen">${texts.description}</dt><dd><bdi>${terms.description}</bdi></dd></div>\n`}<div><dt>${texts.reference}</dt><dd><bdi>${terms.reference}</bdi></dd></div>
 ${amountCents === undefined ? '' : html`<div class="amount"><dt>${texts.amount}</dt><dd>${money(amountCents, currency, texts)}</dd></div>\n`}</dl>
 ${surcharges(shown)}
-<form method="post" action="/${id}" novalidate data-wait="${texts.wait}">
-<input type="hidden" name="n" value="${attempts.length + 1}">
-<input type="hidden" name="quotes" value="${quotes.digest}">
+${wallets(shown)}<form method="post" action="/${id}" novalidate data-wait="${texts.wait}">
+${saidByForm(shown)}
 ${paymentMethods.length > 1 ? methodChoice(shown, chosen) : ''}
 ${paymentMethods.includes('creditcard') ? cardFields(shown) : ''}
 ${paymentMethods.includes('bankaccount') ? accountFields(shown) : ''}
@@ -124,6 +125,29 @@ ${cancelUrl === undefined ? '' : html`<p><a class="back" href="${withCheckout(ca
 <p>${texts.until(timeText(expiresMs, texts))}</p>
 </footer>`,
   );
+}
+
+/** For the script, which shows those that the browser can pay with. */
+function wallets({ texts, checkout, offers, ...shown }: FormShown): Part {
+  if (offers.length === 0) return '';
+  const { id, terms } = checkout;
+  const name = terms.operation === 'purchase' ? texts.payWith : texts.holdWith;
+  const buttons = offers.map(
+    ({ type, totalCents, request }) =>
+      html`<button type="button" value="${type}" data-request="${JSON.stringify(request)}" hidden>${name(money(totalCents, terms.currency ?? '', texts), texts[type])}</button>\n`,
+  );
+  return html`<form method="post" action="/${id}" class="wallets" data-wait="${texts.wait}" data-failed="${texts.walletFailed}" hidden>
+${saidByForm({ checkout, ...shown })}
+${buttons}<p role="alert"></p>
+<p>${texts.otherwise}</p>
+</form>
+`;
+}
+
+/** For which attempt the page is, and what it says that would be paid. */
+function saidByForm({ checkout, quotes }: Pick<FormShown, 'checkout' | 'quotes'>): Html {
+  return html`<input type="hidden" name="n" value="${checkout.attempts.length + 1}">
+<input type="hidden" name="quotes" value="${quotes.digest}">`;
 }
 
 function noticeOf({ texts, notice, posted, checkout }: FormShown, left: number): Part {

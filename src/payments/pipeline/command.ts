@@ -32,7 +32,8 @@ export interface Amount {
 
 /** The payment method as the request names it. */
 export type NamedMethod =
-  | { readonly kind: 'card'; readonly card: CardDetails }
+  /** `payload`: of a wallet, where whoever asks has opened it already. */
+  | { readonly kind: 'card'; readonly card: CardDetails; readonly payload?: Untaken }
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount }
   | { readonly kind: 'virtual_pan'; readonly virtualPan: string; readonly threeDSecure?: ThreeDSecure }
   | { readonly kind: 'wallet'; readonly payload: Payload };
