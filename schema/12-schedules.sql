@@ -23,6 +23,11 @@ CREATE TABLE schedule (
   held_until timestamptz,
   -- How many events there were.
   events integer NOT NULL DEFAULT 0,
+  -- For the calendar alone, which counts many at once: what is paid on which day follows from the terms. The next date of one that is active;
+  next_on date,
+  amount_cents bigint NOT NULL,
+  -- currency, method, how many days apart its dates are (0: months), and the last of them if there is one.
+  pace text COLLATE "C" NOT NULL,
   PRIMARY KEY (organisation_id, number),
   CONSTRAINT schedule_id_once UNIQUE (organisation_id, id),
   CONSTRAINT schedule_correlation_id_once UNIQUE (organisation_id, merchant_id, correlation_id),
@@ -31,6 +36,9 @@ CREATE TABLE schedule (
 CREATE INDEX schedule_due ON schedule (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX schedule_of_merchant ON schedule (organisation_id, merchant_id, created_at, number);
 CREATE INDEX schedule_of_customer ON schedule (organisation_id, merchant_id, customer_id, created_at, number);
+
+CREATE INDEX schedule_by_next_date ON schedule (organisation_id, merchant_id, next_on) INCLUDE (pace, amount_cents) WHERE next_on IS NOT NULL;
+CREATE INDEX schedule_paused ON schedule (organisation_id, merchant_id) WHERE ended_at IS NULL AND terms ->> 'standing' = 'paused';
 
 CREATE FUNCTION schedule_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -72,6 +80,9 @@ CREATE TABLE schedule_date (
   FOREIGN KEY (organisation_id, schedule) REFERENCES schedule (organisation_id, number)
 );
 CREATE INDEX schedule_date_open ON schedule_date (organisation_id, schedule) WHERE decided_at IS NULL;
+
+CREATE INDEX schedule_date_tried_again ON schedule_date (organisation_id, look_at) WHERE status = 'retrying';
+CREATE INDEX schedule_date_failed ON schedule_date (organisation_id, decided_at) WHERE status = 'failed';
 
 CREATE FUNCTION date_is_decided_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

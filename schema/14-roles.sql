@@ -74,8 +74,8 @@ BEGIN
   -- The same for schedules: operators pause and cancel them.
   -- guard(roles: nobody removes a schedule): REVOKE UPDATE, DELETE ON schedule, ⇒ REVOKE UPDATE ON schedule,
   REVOKE UPDATE, DELETE ON schedule, schedule_date FROM tollgate_application, tollgate_operator;
-  GRANT UPDATE (terms, next_n, ended_at, due_at, held_until, events) ON schedule TO tollgate_application;
-  GRANT UPDATE (terms, due_at, events) ON schedule TO tollgate_operator;
+  GRANT UPDATE (terms, next_n, ended_at, due_at, held_until, events, next_on, amount_cents, pace) ON schedule TO tollgate_application;
+  GRANT UPDATE (terms, due_at, events, next_on, amount_cents, pace) ON schedule TO tollgate_operator;
   GRANT UPDATE (status, attempt, refusals, look_at, reason, audit, decided_at) ON schedule_date TO tollgate_application;
   REVOKE INSERT ON schedule, schedule_date FROM tollgate_operator;
   -- What is sealed there is for those who serve. A key under which something is sealed is not destroyed.

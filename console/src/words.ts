@@ -88,6 +88,18 @@ export function dayOf(ms: number): string {
   return DAY.format(ms);
 }
 
+const WEEKDAY = new Intl.DateTimeFormat('en-AU', {
+  timeZone: 'UTC',
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+});
+
+/** A day with its weekday: `Mon 16 Nov`. */
+export function weekday(day: string): string {
+  return WEEKDAY.format(new Date(`${day}T12:00:00Z`)).replace(',', '');
+}
+
 export function isDay(text: string): boolean {
   const date = new Date(`${text}T12:00:00Z`);
   return (

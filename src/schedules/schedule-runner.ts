@@ -175,9 +175,19 @@ export class ScheduleRunner {
     for (let n = schedule.nextN; n < schedule.nextN + MOST_SKIPPED_AT_ONCE; n += 1) {
       const dueOn = dateOf(terms, n);
       if (dueOn === undefined) return;
-      const begin = async (status: 'processing' | 'skipped', reason: string | null) =>
-        (await database.query(BEGIN_DATE, [organisationId, number, n, dueOn, stored, status, reason])).count >
-        0;
+      const begin = async (status: 'processing' | 'skipped', reason: string | null) => {
+        const values = [
+          organisationId,
+          number,
+          n,
+          dueOn,
+          stored,
+          status,
+          reason,
+          dateOf(terms, n + 1) ?? null,
+        ];
+        return (await database.query(BEGIN_DATE, values)).count > 0;
+      };
       // guard(schedule: what passed while it was paused is not paid): terms.from !== undefined && dueOn < terms.from ⇒ false
       if (terms.from !== undefined && dueOn < terms.from) {
         if (!(await begin('skipped', 'paused'))) return;

@@ -5,10 +5,12 @@ import { choice, count, ID, text } from '../tasks/kinds.js';
 import { type Doing, needed, optional, task } from '../tasks/task.js';
 import { Fault } from '../values/faults.js';
 import type { CustomerId, MerchantId, OrganisationId } from '../values/ids.js';
+import { moneyText } from '../values/money.js';
 import type { PageEnd } from '../values/page.js';
 import { refuse } from '../values/refusal.js';
 import { lines, table } from '../values/text-table.js';
 import { sydneyDate } from '../values/time.js';
+import { calendarOf } from './calendar.js';
 import { dateOf, intervalInWords, isOpen, SCHEDULE_STATUSES, type ScheduleStatus } from './schedule.js';
 import { type Acting, type KnownSchedule, Schedules } from './schedules.js';
 import { MERCHANTS_OF_SCHEDULES } from './schedules.sql.js';
@@ -107,6 +109,33 @@ export const SCHEDULES = {
       },
       says: ({ dates, ...about }) =>
         [lines(about), ...(dates.length === 0 ? [] : [table(dates)])].join('\n\n'),
+    }),
+    task({
+      name: 'schedule calendar',
+      help: 'count what is due by day, from last week on for four weeks; and what has failed and why',
+      role: 'viewer',
+      scope: 'organisation',
+      route: 'GET /schedules/calendar',
+      input: { merchant: WHOSE },
+      run: async (doing: Doing, { merchant }) =>
+        calendarOf(doing.database, await ownerOf(doing, merchant), await gatewayTime(doing.database)),
+      says: ({ days, failures, paused, leftOutFrom }) =>
+        [
+          table(
+            days.flatMap(({ day, due, failed }) => [
+              ...due.map(({ currency, count: number, again, cents }) => ({
+                day,
+                due: number,
+                again,
+                amount: moneyText(cents, currency),
+              })),
+              ...failed.map(({ reason, count: number }) => ({ day, failed: number, reason })),
+            ]),
+          ),
+          ...(leftOutFrom === null ? [] : [`From ${leftOutFrom} on there is more than was counted.`]),
+          ...(paused === 0 ? [] : [`Paused: ${paused}`]),
+          ...(failures.length === 0 ? [] : [table(failures)]),
+        ].join('\n\n'),
     }),
     task({
       name: 'schedule pause',

@@ -90,6 +90,14 @@ export function dateOf({ anchors, every, count, until }: Terms, n: number): stri
   return until !== undefined && date > until ? undefined : date;
 }
 
+/** In the currency and by the method, so many days apart (0: months), until the last date if there is one: `AUD creditcard 7 2026-12-31`. */
+export function paceOf(terms: Terms): string {
+  const { currency, method, every, until, count } = terms;
+  const days = every.days ?? 7 * (every.weeks ?? 0);
+  const last = until ?? (count === undefined ? undefined : dateOf(terms, count));
+  return [currency, method, days, ...(last === undefined ? [] : [last])].join(' ');
+}
+
 /** The day on which a date is paid: banks are closed on some. */
 export function payDay({ method }: Pick<Terms, 'method'>, date: string): string {
   return method === 'bankaccount' ? nextBusinessDay(date) : date;

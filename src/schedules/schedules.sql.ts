@@ -5,8 +5,9 @@ import type { Statement } from '../postgres/database.js';
 export const ADD_SCHEDULE: Statement = {
   name: 'add-schedule',
   text: `
-    INSERT INTO schedule (organisation_id, number, merchant_id, customer_id, id, correlation_id, created_at, user_id, terms, due_at)
-    VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8, $9::json, to_timestamp($10::float8 / 1000))
+    INSERT INTO schedule (organisation_id, number, merchant_id, customer_id, id, correlation_id, created_at, user_id, terms, due_at, next_on,
+      amount_cents, pace)
+    VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8, $9::json, to_timestamp($10::float8 / 1000), $11::date, $12, $13)
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING
     RETURNING id`,
 };
@@ -99,12 +100,16 @@ const EVENT = `${INTO_EVENTS_WITH_DATA}
         told.data, telling.user_id
       FROM telling, told`;
 
-/** What a schedule says from now on ($3), which is looked at at once; and an event ($4) with its data ($5), if that is not null. */
+/**
+ * What a schedule says from now on ($3), which is looked at at once; an event ($4) with its data ($5), if that is not null; and what the calendar
+ * counts it by ($6, $7, $8).
+ */
 export const CHANGE_SCHEDULE: Statement = {
   name: 'change-schedule',
   text: `
     WITH telling AS (
-      UPDATE schedule SET terms = $3::json, due_at = gateway_now(), events = events + CASE WHEN $4::text IS NULL THEN 0 ELSE 1 END
+      UPDATE schedule SET terms = $3::json, due_at = gateway_now(), events = events + CASE WHEN $4::text IS NULL THEN 0 ELSE 1 END,
+        next_on = $6::date, amount_cents = $7, pace = $8
       WHERE organisation_id = $1 AND number = $2 RETURNING *
     ), told AS (SELECT $4::text AS type, $5::json AS data WHERE $4::text IS NOT NULL), event AS (${EVENT})
     SELECT number FROM telling`,
@@ -149,13 +154,13 @@ export const LEAVE_SCHEDULE: Statement = {
     WHERE organisation_id = $1 AND number = $2 AND held_until = $3::timestamptz`,
 };
 
-/** Begins the date $3, which is on $4, if it is its turn and the schedule is as it was read ($5): with its status ($6) and reason ($7). */
+/** Begins the date $3, which is on $4, if it is its turn and the schedule is as it was read ($5): with its status ($6) and reason ($7). The one after it is on $8. */
 export const BEGIN_DATE: Statement = {
   name: 'begin-date-of-schedule',
   // guard(schedule: nothing is begun once it was changed): AND terms::text = $5 AND ended_at IS NULL ⇒ AND $5::text IS NOT NULL
   text: `
     WITH begun AS (
-      UPDATE schedule SET next_n = next_n + 1
+      UPDATE schedule SET next_n = next_n + 1, next_on = $8::date
       WHERE organisation_id = $1 AND number = $2 AND next_n = $3::integer AND terms::text = $5 AND ended_at IS NULL
       RETURNING organisation_id, number
     )

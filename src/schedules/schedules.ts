@@ -5,13 +5,14 @@ import { fitNow, type ReadRow } from '../journal/seals.js';
 import { type Database, isUniqueViolation, type Queryable, type Statement } from '../postgres/database.js';
 import { Fault, fault } from '../values/faults.js';
 import type { CustomerId, MerchantId, OrganisationId } from '../values/ids.js';
-import { moneyText } from '../values/money.js';
+import { type Cents, moneyText } from '../values/money.js';
 import type { Page, PageEnd } from '../values/page.js';
 import {
   dateOf,
   intervalInWords,
   isOpen,
   makeScheduleId,
+  paceOf,
   payMs,
   rowOfSchedule,
   type Schedule,
@@ -133,7 +134,13 @@ export class Schedules {
       const values = [organisationId, place.number, merchantId, customerId, place.id, correlationId, nowMs];
       try {
         const isNew = await this.database.transaction(async (connection) => {
-          const { count } = await connection.query(ADD_SCHEDULE, [...values, userId, stored, firstMs]);
+          const { count } = await connection.query(ADD_SCHEDULE, [
+            ...values,
+            userId,
+            stored,
+            firstMs,
+            ...countedBy(terms, 1),
+          ]);
           if (count === 0) return false;
           await this.#journalled(connection, { ...place, terms }, acting, 'schedule.added', stored);
           return true;
@@ -285,7 +292,8 @@ export class Schedules {
       const stored = JSON.stringify(terms);
       const status = terms.standing;
       const data = event && JSON.stringify({ schedule: now.id, status, ...(reason && { reason }) });
-      await connection.query(CHANGE_SCHEDULE, [organisationId, number, stored, event ?? null, data ?? null]);
+      const values = [organisationId, number, stored, event ?? null, data ?? null];
+      await connection.query(CHANGE_SCHEDULE, [...values, ...countedBy(terms, now.nextN)]);
       await this.#journalled(connection, { ...now, terms }, acting, action, stored);
       return { ...now, terms, stored, status };
     });
@@ -334,6 +342,12 @@ export class Schedules {
     if (fit.kind === 'misfit') throw fault('not_processed');
     return { ...row, terms: JSON.parse(terms) as Terms, stored: terms };
   }
+}
+
+/** What the calendar counts it by: the next date, the amount, and the pace. */
+function countedBy(terms: Terms, nextN: number): [string | null, Cents, string] {
+  const next = terms.standing === 'active' ? dateOf(terms, nextN) : undefined;
+  return [next ?? null, terms.amountCents, paceOf(terms)];
 }
 
 function standing(terms: Terms, now: Standing): Terms {

@@ -77,6 +77,11 @@ export function addDays(date: string, days: number): string {
   return Temporal.PlainDate.from(date).add({ days }).toString();
 }
 
+/** The Monday of its week. */
+export function mondayBefore(date: string): string {
+  return addDays(date, 1 - Temporal.PlainDate.from(date).dayOfWeek);
+}
+
 /** How far apart the dates of something regular are. */
 export type Interval = { readonly [Unit in 'days' | 'weeks' | 'months']?: number };
 

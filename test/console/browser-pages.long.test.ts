@@ -16,6 +16,7 @@ import {
   type OperatorAtConsole,
   shown,
 } from '../../testkit/console-browser.js';
+import { createSchedule } from '../../testkit/schedules.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
@@ -127,6 +128,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
       'Transaction 1': ['Refund'],
       'Customer 1': ['Deactivate', 'Delete', 'Delete the customer'],
       'Checkout INV-1': ['Withdraw'],
+      'Schedule subscription-1': ['Cancel', 'Pause'],
       Checkouts: ['New link'],
       Approvals: ['Approve', 'Refuse'],
       'Direct debit': ['Choose a file', 'Make a file'],
@@ -178,12 +180,14 @@ async function fill({ gateway }: ConsoleInBrowser, ada: ConsoleClient) {
   const webhook = await ada.post('/webhooks', { url: 'https://shop.example/hook', merchant: 1 });
   const wish = { merchant: 1, reference: 'INV-1', amount: 4_990, currency: 'AUD' };
   const checkout = await ada.post('/checkouts', wish);
+  const schedule = await createSchedule(api, virtualPan, { first_date: '2099-12-31' });
   expect([audit, customerId, webhook.body.id]).toEqual([1, 1, 1]);
   return [
     ['/transactions/1/1', 'Transaction 1'],
     ['/transactions/1/3', 'Transaction 3'],
     ['/customers/1/1', 'Customer 1'],
     [`/checkouts/1/${checkout.body.id}`, 'Checkout INV-1'],
+    [`/schedules/1/${schedule.body.id}`, 'Schedule subscription-1'],
     ['/webhooks/1', 'Endpoint 1'],
   ] as const;
 }

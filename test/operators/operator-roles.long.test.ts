@@ -117,6 +117,7 @@ const LINES: Readonly<Record<TaskName, string>> = {
   'checkout show': 'checkout show co_x --merchant 1',
   'checkout cancel': 'checkout cancel co_x --merchant 1',
   'schedule list': 'schedule list --merchant 1',
+  'schedule calendar': 'schedule calendar --merchant 1',
   'schedule show': 'schedule show sc_x --merchant 1',
   'schedule pause': 'schedule pause sc_x --merchant 1',
   'schedule resume': 'schedule resume sc_x --merchant 1',

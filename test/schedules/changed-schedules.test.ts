@@ -147,6 +147,7 @@ test('a process that has read a schedule before it was changed → begins and tr
     terms,
     'processing',
     null,
+    null,
   ]);
   const tried = await database.query(TRY_DATE, [organisation, number, 1, 2, terms]);
   await database.close();

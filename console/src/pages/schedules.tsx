@@ -12,6 +12,7 @@ import { Page } from '../shell/page.js';
 import { Empty, Failure, Loading } from '../states.js';
 import { money, spaced } from '../words.js';
 import { useMerchantChoice } from './merchant-choice.js';
+import { ScheduleCalendar } from './schedule-calendar.js';
 
 type Schedule = Answer<'GET /schedules'>[number];
 
@@ -81,6 +82,7 @@ export default function Schedules(): ReactNode {
     });
   return (
     <Page title="Schedules" beside={chooser}>
+      {merchant !== undefined && <ScheduleCalendar merchant={merchant} />}
       <div className="filters">
         <NativeSelect
           label="State"
