@@ -38,6 +38,26 @@ CREATE TABLE limit_reached (
 );
 CREATE INDEX limit_reached_of_merchant ON limit_reached (organisation_id, merchant_id, last_at);
 
+-- What has reached a limit goes on until a time: tried again before, it is the same one; `begins` where it is the first of it.
+CREATE FUNCTION note_limit_reached(organisation integer, merchant integer, what text, hashed bytea, how text, shows text, until timestamptz)
+RETURNS TABLE (shown text, id integer, version integer, begins boolean)
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+  at_now CONSTANT timestamptz := gateway_now();
+BEGIN
+  RETURN QUERY
+  INSERT INTO limit_reached AS r (organisation_id, merchant_id, per, tag, mode, shown, first_at, last_at, goes_on_until)
+  VALUES (organisation, merchant, what, hashed, how, shows, at_now, at_now, until)
+  ON CONFLICT ON CONSTRAINT limit_reached_once DO UPDATE SET
+    first_at = CASE WHEN r.goes_on_until <= at_now THEN at_now ELSE r.first_at END,
+    last_at = at_now,
+    goes_on_until = greatest(excluded.goes_on_until, r.goes_on_until),
+    version = r.version + (r.goes_on_until <= at_now)::integer,
+    times = CASE WHEN r.goes_on_until <= at_now THEN 1 ELSE r.times + 1 END
+  RETURNING r.shown, r.id, r.version, r.times = 1;
+END $$;
+
 -- Counts an attempt under a correlation ID, unless it has reached a limit that blocks. Returns the limits that it has reached: those that
 -- block, or else those that only watch; `begins` where that is told of. `limits`: what is counted, and how much of it is too much.
 -- guard(limits: one at a time counts the same card): PERFORM pg_advisory_xact_lock(hashtextextended(format('tollgate limit %s %s %s', merchant, counted.per, counted.tag), 0)) ⇒ PERFORM 1
@@ -83,19 +103,13 @@ BEGIN
     ON CONFLICT DO NOTHING;
   END IF;
   RETURN QUERY
-  INSERT INTO limit_reached AS r (organisation_id, merchant_id, per, tag, mode, shown, first_at, last_at, goes_on_until)
-  SELECT organisation, merchant, l.per, decode(l.tag, 'hex'), l.mode, max(l.shown), at_now, at_now,
-    at_now + max(l.within_ms) * interval '1 millisecond'
-  FROM json_to_recordset(limits) AS l(place integer, per text, tag text, mode text, shown text, within_ms bigint)
-  WHERE l.place = ANY (reached) AND l.mode = CASE WHEN blocked THEN 'block' ELSE 'watch' END
-  GROUP BY l.per, l.tag, l.mode ORDER BY l.per, l.tag
-  ON CONFLICT ON CONSTRAINT limit_reached_once DO UPDATE SET
-    first_at = CASE WHEN r.goes_on_until <= at_now THEN at_now ELSE r.first_at END,
-    last_at = at_now,
-    goes_on_until = greatest(excluded.goes_on_until, r.goes_on_until),
-    version = r.version + (r.goes_on_until <= at_now)::integer,
-    times = CASE WHEN r.goes_on_until <= at_now THEN 1 ELSE r.times + 1 END
-  RETURNING r.per, r.mode, r.shown, r.id, r.version, r.times = 1;
+  SELECT l.per, l.mode, noted.shown, noted.id, noted.version, noted.begins
+  FROM (
+    SELECT l.per, decode(l.tag, 'hex') AS tag, l.mode, max(l.shown) AS shown, max(l.within_ms) * interval '1 millisecond' AS within
+    FROM json_to_recordset(limits) AS l(place integer, per text, tag text, mode text, shown text, within_ms bigint)
+    WHERE l.place = ANY (reached) AND l.mode = CASE WHEN blocked THEN 'block' ELSE 'watch' END
+    GROUP BY l.per, l.tag, l.mode ORDER BY l.per, l.tag
+  ) l CROSS JOIN LATERAL note_limit_reached(organisation, merchant, l.per, l.tag, l.mode, l.shown, at_now + l.within) noted;
 END $$;
 
 -- Payments whose card was declined: what may not be tried again is refused by them for 30 days.
@@ -118,20 +132,7 @@ CREATE INDEX declined_card_to_forget ON declined_card (declined_at);
 
 -- A payment by the merchant was refused because its card must not be tried again: shown beside what has reached limits.
 CREATE FUNCTION note_retry_forbidden(organisation integer, merchant integer, card bytea, card_mask text)
-RETURNS TABLE (id integer, version integer, begins boolean)
-LANGUAGE plpgsql VOLATILE AS $$
-#variable_conflict use_column
-DECLARE
-  at_now CONSTANT timestamptz := gateway_now();
-BEGIN
-  RETURN QUERY
-  INSERT INTO limit_reached AS r (organisation_id, merchant_id, per, tag, mode, shown, first_at, last_at, goes_on_until)
-  VALUES (organisation, merchant, 'retry', card, 'block', card_mask, at_now, at_now, at_now + interval '30 days')
-  ON CONFLICT ON CONSTRAINT limit_reached_once DO UPDATE SET
-    first_at = CASE WHEN r.goes_on_until <= at_now THEN at_now ELSE r.first_at END,
-    last_at = at_now,
-    goes_on_until = greatest(excluded.goes_on_until, r.goes_on_until),
-    version = r.version + (r.goes_on_until <= at_now)::integer,
-    times = CASE WHEN r.goes_on_until <= at_now THEN 1 ELSE r.times + 1 END
-  RETURNING r.id, r.version, r.times = 1;
-END $$;
+RETURNS TABLE (id integer, version integer, begins boolean) LANGUAGE sql VOLATILE AS $$
+  SELECT id, version, begins
+  FROM note_limit_reached(organisation, merchant, 'retry', card, 'block', card_mask, gateway_now() + interval '30 days')
+$$;

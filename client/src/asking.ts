@@ -21,6 +21,12 @@ export interface CallOptions {
   readonly outcomeTimeoutMs?: number | undefined;
 }
 
+/** Of what a correlation ID makes once. */
+export interface MakingOptions extends CallOptions {
+  /** What your system knows it by: with the same one it is the same thing, however often it is asked for. */
+  readonly correlationId?: string | undefined;
+}
+
 export interface Question {
   readonly operation: string;
   readonly path: string;
@@ -84,6 +90,21 @@ export class Asking {
       signal?.throwIfAborted();
       throw new Unavailable(patience.last, patience.cause);
     }
+  }
+
+  /** What a correlation ID makes once. Where it has made one already, that one: `find` looks for it. */
+  async makeOnce<Body>(
+    { operation, path, body }: Pick<Change, 'operation' | 'path' | 'body'>,
+    options: MakingOptions,
+    find: (correlationId: string) => Promise<Body | undefined>,
+  ): Promise<Body> {
+    const { correlationId = await newCorrelationId() } = options;
+    const settled = async (refusal: Refused) => {
+      const result = refusal.has('correlation_id_already_used') ? await find(correlationId) : undefined;
+      return result && { result };
+    };
+    const change: Change = { operation, method: 'POST', path, body, correlationId, adopts: true, settled };
+    return this.change(change, options);
   }
 
   async change<Body>(change: Change, options: CallOptions = {}): Promise<Body> {

@@ -1,12 +1,6 @@
 // Checkouts: pages on which payers pay. A correlation ID makes one, so that a checkout that was begun before is found, and not made twice.
-import type { Asking, CallOptions } from './asking.js';
-import { newCorrelationId } from './runtime.js';
+import type { Asking, CallOptions, MakingOptions } from './asking.js';
 import type { Checkout, CheckoutRequest, CheckoutResults } from './wire.js';
-
-export interface CheckoutOptions extends CallOptions {
-  /** What your shop knows it by, such as the order and how often it was begun: with the same one it is the same checkout. */
-  readonly correlationId?: string | undefined;
-}
 
 export class Checkouts {
   readonly #asking: Asking;
@@ -16,24 +10,10 @@ export class Checkouts {
   }
 
   /** Send the payer to its `url`. Where the correlation ID has made one already, that one. */
-  async create(body: CheckoutRequest, options: CheckoutOptions = {}): Promise<Checkout> {
-    const { correlationId = await newCorrelationId() } = options;
-    return this.#asking.change(
-      {
-        operation: 'checkouts.create',
-        method: 'POST',
-        path: '/checkouts',
-        body,
-        correlationId,
-        adopts: true,
-        settled: async (refusal) => {
-          if (!refusal.has('correlation_id_already_used')) return undefined;
-          const query = { merchant_id: body.merchant.id, correlation_id_lookup: correlationId };
-          const result = await this.search(query, options);
-          return result && { result };
-        },
-      },
-      options,
+  async create(body: CheckoutRequest, options: MakingOptions = {}): Promise<Checkout> {
+    const making = { operation: 'checkouts.create', path: '/checkouts', body };
+    return this.#asking.makeOnce(making, options, (correlationId) =>
+      this.search({ merchant_id: body.merchant.id, correlation_id_lookup: correlationId }, options),
     );
   }
 

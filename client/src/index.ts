@@ -1,6 +1,6 @@
 // What the package offers.
-export type { CallOptions } from './asking.js';
-export type { CheckoutOptions, Checkouts } from './checkouts.js';
+export type { CallOptions, MakingOptions } from './asking.js';
+export type { Checkouts } from './checkouts.js';
 export type { Created, CreateOptions } from './creation.js';
 export {
   NothingSent,
@@ -24,7 +24,7 @@ export {
   transactionTypeOf,
 } from './outcome.js';
 export type { Page, Pages } from './pages.js';
-export type { ScheduleOptions, Schedules } from './schedules.js';
+export type { Schedules } from './schedules.js';
 export type { TollgateOptions } from './settings.js';
 export { type Recovered, Tollgate } from './tollgate.js';
 export type { Customers, Tokens, VaultOptions } from './vault.js';

@@ -1,13 +1,7 @@
 // Schedules: payments that happen by themselves on their day. A correlation ID makes one, however often it is asked for.
-import type { Asking, CallOptions } from './asking.js';
+import type { Asking, CallOptions, MakingOptions } from './asking.js';
 import { cursorIn, Pages } from './pages.js';
-import { newCorrelationId } from './runtime.js';
 import type { Schedule, ScheduleChange, ScheduleList, ScheduleQuery, ScheduleRequest } from './wire.js';
-
-export interface ScheduleOptions extends CallOptions {
-  /** What your system knows it by: with the same one it is the same schedule. */
-  readonly correlationId?: string | undefined;
-}
 
 export class Schedules {
   readonly #asking: Asking;
@@ -17,26 +11,13 @@ export class Schedules {
   }
 
   /** Where the correlation ID has made one already, that one. */
-  async create(body: ScheduleRequest, options: ScheduleOptions = {}): Promise<Schedule> {
-    const { correlationId = await newCorrelationId() } = options;
-    return this.#asking.change(
-      {
-        operation: 'schedules.create',
-        method: 'POST',
-        path: '/schedules',
-        body,
-        correlationId,
-        adopts: true,
-        settled: async (refusal) => {
-          if (!refusal.has('correlation_id_already_used')) return undefined;
-          const query = { merchant_id: body.merchant.id, correlation_id_lookup: correlationId };
-          for await (const { id } of this.list(query, options))
-            return { result: await this.get(id, options) };
-          return undefined;
-        },
-      },
-      options,
-    );
+  async create(body: ScheduleRequest, options: MakingOptions = {}): Promise<Schedule> {
+    const making = { operation: 'schedules.create', path: '/schedules', body };
+    return this.#asking.makeOnce(making, options, async (correlationId) => {
+      const query = { merchant_id: body.merchant.id, correlation_id_lookup: correlationId };
+      for await (const { id } of this.list(query, options)) return this.get(id, options);
+      return undefined;
+    });
   }
 
   /** With its last dates, and how many were paid, failed and skipped. */

@@ -41,6 +41,34 @@ class Asking:
             operation, "GET", self._gateway.path(path, query), read, None, None, timeout, limit, cancel
         )
 
+    def make_once(
+        self,
+        operation: str,
+        path: str,
+        read: Read[Body],
+        *,
+        body: Payload,
+        find: Callable[[], Body | None],
+        correlation_id: str,
+        cancel: threading.Event | None = None,
+    ) -> Body:
+        """What a correlation ID makes once. Where it has made one already, that one: `find` looks for it."""
+
+        def made_before(refused: Refused) -> Body | None:
+            return find() if refused.has("correlation_id_already_used") else None
+
+        return self.change(
+            operation,
+            "POST",
+            path,
+            read,
+            body=body,
+            settled=made_before,
+            correlation_id=correlation_id,
+            adopts=True,
+            cancel=cancel,
+        )
+
     def change(
         self,
         operation: str,

@@ -57,20 +57,14 @@ class Checkouts:
         }
         given = {name: value for name, value in details.items() if value is not None}
 
-        def made_before(refused: Refused) -> Checkout | None:
-            if not refused.has("correlation_id_already_used"):
-                return None
-            return self.search(chosen, merchant_id=merchant, cancel=cancel)
-
-        return self._asking.change(
+        body = payload_of({"merchant": {"id": merchant}, "checkout": given})
+        return self._asking.make_once(
             "checkouts.create",
-            "POST",
             "/checkouts",
             read_checkout,
-            body=payload_of({"merchant": {"id": merchant}, "checkout": given}),
-            settled=made_before,
+            body=body,
+            find=lambda: self.search(chosen, merchant_id=merchant, cancel=cancel),
             correlation_id=chosen,
-            adopts=True,
             cancel=cancel,
         )
 

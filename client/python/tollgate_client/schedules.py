@@ -50,22 +50,19 @@ class Schedules:
         }
         given = {name: value for name, value in details.items() if value is not None}
 
-        def made_before(refused: Refused) -> Schedule | None:
-            if not refused.has("correlation_id_already_used"):
-                return None
-            for found in self.list(correlation_id=chosen, merchant_id=merchant, cancel=cancel):
-                return self.get(found.id, cancel=cancel)
+        def found() -> Schedule | None:
+            for each in self.list(correlation_id=chosen, merchant_id=merchant, cancel=cancel):
+                return self.get(each.id, cancel=cancel)
             return None
 
-        return self._asking.change(
+        body = payload_of({"merchant": {"id": merchant}, "schedule": given})
+        return self._asking.make_once(
             "schedules.create",
-            "POST",
             "/schedules",
             read_schedule,
-            body=payload_of({"merchant": {"id": merchant}, "schedule": given}),
-            settled=made_before,
+            body=body,
+            find=found,
             correlation_id=chosen,
-            adopts=True,
             cancel=cancel,
         )
 

@@ -1,26 +1,23 @@
 // Checkouts of a merchant: what payers are asked to pay and what has come of it, and new links for invoices and calls.
-import { NativeSelect } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { type ReactNode, useCallback, useMemo } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import type { Answer } from '../../../src/console/interface.js';
 import { useAct } from '../acting.js';
 import { read } from '../api/calls.js';
 import { Problem } from '../api/problem.js';
 import { DialogButton } from '../forms/dialogs.js';
 import { FormDialog } from '../forms/form-dialog.js';
+import { PagesByStatus, useStatusChoice } from '../lists/by-status.js';
 import type { Column } from '../lists/column.js';
-import { DataTable } from '../lists/data-table.js';
 import { Mark, When } from '../marks.js';
 import { Page } from '../shell/page.js';
-import { Empty, Failure, Loading } from '../states.js';
+import { Empty } from '../states.js';
 import { CURRENCIES, centsIn, moment, money } from '../words.js';
 import { useMerchantChoice } from './merchant-choice.js';
 import { PaymentLink } from './payment-link.js';
 
 type Checkout = Answer<'GET /checkouts'>[number];
 
-const PAGE = 100;
 /** Those that stand in the address. */
 const STATUSES = ['open', 'processing', 'complete', 'expired', 'cancelled'];
 
@@ -51,63 +48,30 @@ export function amountOf({ amount_cents, currency }: Pick<Checkout, 'amount_cent
 
 export default function Checkouts(): ReactNode {
   const { merchant, chooser, isNone } = useMerchantChoice();
-  const [search, setSearch] = useSearchParams();
-  const status = STATUSES.find((one) => one === search.get('status'));
-  const choose = (chosen: string) =>
-    setSearch((before) => {
-      const after = new URLSearchParams(before);
-      if (chosen === '') after.delete('status');
-      else after.set('status', chosen);
-      return after;
-    });
+  const { status, chooser: states } = useStatusChoice(STATUSES);
   return (
     <Page
       title="Checkouts"
       beside={chooser}
       actions={merchant !== undefined && <NewLink merchant={merchant} />}
     >
-      <div className="filters">
-        <NativeSelect
-          label="State"
-          value={status ?? ''}
-          data={[{ value: '', label: 'any' }, ...STATUSES]}
-          onChange={(event) => choose(event.currentTarget.value)}
-        />
-      </div>
+      {states}
       {isNone && <Empty title="No merchant to choose">Add a merchant first.</Empty>}
-      {merchant !== undefined && <Listed merchant={merchant} status={status} />}
+      {merchant !== undefined && (
+        <PagesByStatus
+          caption="Checkouts"
+          columns={COLUMNS}
+          queryKey={['GET /checkouts', merchant, status]}
+          load={(page, signal) => read('GET /checkouts', { query: { merchant, status, ...page } }, signal)}
+          empty={
+            <Empty title={status === undefined ? 'No checkout' : `No checkout is ${status}`}>
+              Shops make them through the API. With a link somebody pays an invoice without a shop.
+            </Empty>
+          }
+        />
+      )}
     </Page>
   );
-}
-
-function Listed({
-  merchant,
-  status,
-}: {
-  readonly merchant: number;
-  readonly status: string | undefined;
-}): ReactNode {
-  const query = useInfiniteQuery({
-    queryKey: ['GET /checkouts', merchant, status],
-    queryFn: ({ pageParam, signal }) =>
-      read('GET /checkouts', { query: { merchant, status, limit: PAGE, after: pageParam } }, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page: readonly Checkout[]) => (page.length < PAGE ? undefined : page.at(-1)?.id),
-  });
-  const { data, hasNextPage, isFetching, fetchNextPage } = query;
-  const rows = useMemo(() => (data?.pages ?? []).flat(), [data]);
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [hasNextPage, isFetching, fetchNextPage]);
-  if (query.isError) return <Failure error={query.error} again={() => void query.refetch()} />;
-  if (data === undefined) return <Loading />;
-  if (rows.length === 0)
-    return (
-      <Empty title={status === undefined ? 'No checkout' : `No checkout is ${status}`}>
-        Shops make them through the API. With a link somebody pays an invoice without a shop.
-      </Empty>
-    );
-  return <DataTable caption="Checkouts" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} onEnd={onEnd} />;
 }
 
 interface NewCheckout {

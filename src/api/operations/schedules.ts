@@ -222,6 +222,14 @@ const CANCELLED = { ...WITHOUT_NEXT, status: 'cancelled', _links: OF_CANCELLED }
 
 const OF_CHANGING = ['schedule_not_found', 'schedule_not_open', 'merchant_suspended'] as const;
 
+const TURNING = {
+  tag: 'Schedules',
+  method: 'POST',
+  permission: 'payments',
+  path: SchedulePath,
+  problems: [...OF_CHANGING],
+} as const;
+
 export const SCHEDULE_OPERATIONS = [
   operation({
     id: 'createSchedule',
@@ -396,15 +404,11 @@ export const SCHEDULE_OPERATIONS = [
   }),
   operation({
     id: 'pauseSchedule',
-    tag: 'Schedules',
-    method: 'POST',
+    ...TURNING,
     route: '/schedules/{id}/pause',
     summary: 'Pause a schedule',
     description: 'Nothing is begun or tried again until it is resumed. A payment that is under way goes on.',
-    permission: 'payments',
-    path: SchedulePath,
     success: { status: 200, description: 'Paused.', schema: ScheduleObject },
-    problems: [...OF_CHANGING],
     exampleAnswer: PAUSED,
     async handle(request, services: ScheduleServices) {
       const { schedule, acting } = await foundToChange(request, services);
@@ -413,15 +417,11 @@ export const SCHEDULE_OPERATIONS = [
   }),
   operation({
     id: 'resumeSchedule',
-    tag: 'Schedules',
-    method: 'POST',
+    ...TURNING,
     route: '/schedules/{id}/resume',
     summary: 'Resume a schedule',
     description: 'Dates that have passed meanwhile are skipped. One that was to be tried again is tried.',
-    permission: 'payments',
-    path: SchedulePath,
     success: { status: 200, description: 'Active again.', schema: ScheduleObject },
-    problems: [...OF_CHANGING],
     exampleAnswer: EXAMPLE,
     async handle(request, services: ScheduleServices) {
       const { schedule, acting } = await foundToChange(request, services);
@@ -431,15 +431,11 @@ export const SCHEDULE_OPERATIONS = [
   }),
   operation({
     id: 'cancelSchedule',
-    tag: 'Schedules',
-    method: 'POST',
+    ...TURNING,
     route: '/schedules/{id}/cancel',
     summary: 'Cancel a schedule',
     description: 'Nothing is begun or tried again any more. A payment that is under way goes on.',
-    permission: 'payments',
-    path: SchedulePath,
     success: { status: 200, description: 'Cancelled.', schema: ScheduleObject },
-    problems: [...OF_CHANGING],
     exampleAnswer: CANCELLED,
     async handle(request, services: ScheduleServices) {
       const { schedule, acting } = await foundToChange(request, services);
