@@ -1,9 +1,22 @@
 // The buttons of wallets, shown where the browser can pay so. They use what browsers have built in: nothing of Google or Apple is loaded
 // into the page.
 
-interface GooglePaid {
+/** What each wallet hands out, where its token is in it. */
+interface Paid {
+  readonly token: { readonly paymentData: object };
   readonly paymentMethodData: { readonly tokenizationData: { readonly token: string } };
 }
+
+/** Apple asks who the merchant is, before it shows anything. */
+interface MerchantValidation extends Event {
+  readonly validationURL: string;
+  complete(session: Promise<unknown>): void;
+}
+
+const TOKENS: Readonly<Record<string, (paid: Paid) => string>> = {
+  apple_pay: ({ token }) => JSON.stringify(token.paymentData),
+  google_pay: ({ paymentMethodData }) => paymentMethodData.tokenizationData.token,
+};
 
 type Make = () => PaymentRequest;
 
@@ -40,8 +53,13 @@ async function pay(form: HTMLFormElement, button: HTMLButtonElement, make: Make)
   const alert = form.querySelector('[role="alert"]') as HTMLElement;
   alert.textContent = '';
   try {
-    const response = await make().show();
-    const { token } = (response.details as GooglePaid).paymentMethodData.tokenizationData;
+    const request = make();
+    request.addEventListener('merchantvalidation', (event) => {
+      const asked = event as MerchantValidation;
+      asked.complete(sessionFor(asked.validationURL));
+    });
+    const response = await request.show();
+    const token = (TOKENS[button.value] as (paid: Paid) => string)(response.details as Paid);
     // Whether it is paid the page says, and not the wallet.
     await response.complete('unknown');
     for (const other of form.querySelectorAll('button')) other.hidden = other !== button;
@@ -53,6 +71,15 @@ async function pay(form: HTMLFormElement, button: HTMLButtonElement, make: Make)
   } finally {
     isAsking = false;
   }
+}
+
+async function sessionFor(address: string): Promise<unknown> {
+  const answer = await fetch(`${location.pathname}/apple-pay`, {
+    method: 'POST',
+    body: new URLSearchParams({ address }),
+  });
+  if (!answer.ok) throw new Error('no session');
+  return answer.json();
 }
 
 function field(name: string, value: string): HTMLInputElement {

@@ -6,12 +6,12 @@ CREATE TABLE wallet_key (
   -- Counts the keys of the merchant.
   number integer NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  type text NOT NULL CONSTRAINT wallet_known CHECK (type IN ('apple_pay', 'google_pay')),
+  type text NOT NULL CONSTRAINT wallet_known CHECK (type IN ('apple_pay', 'apple_pay_identity', 'google_pay')),
   -- Whom payloads are for, as the wallet calls it.
   recipient text NOT NULL CHECK (length(recipient) BETWEEN 1 AND 256),
   gateway_merchant text CHECK (length(gateway_merchant) BETWEEN 1 AND 256),
   public_key bytea NOT NULL,
-  -- Whom the operator trusts to have signed payloads: certificates or public keys, as text.
+  -- Whom the operator trusts to have signed payloads: certificates or public keys, as text. Of an identity, its own certificate.
   roots text NOT NULL,
   -- The private key, sealed.
   key_version integer NOT NULL,

@@ -9,6 +9,7 @@ import {
   makeAppleToken,
 } from './apple-pay.js';
 import { type Json, paymentBody } from './bodies.js';
+import { makeCertificate, type TestCertificate } from './certificates.js';
 import { runHere } from './command-here.js';
 import { commands, wordsOf } from './commands.js';
 import type { TestGateway } from './gateway.js';
@@ -53,6 +54,17 @@ export async function appleShop(gateway: TestGateway, merchant = 1): Promise<App
         ...payment,
       }),
   };
+}
+
+/** The certificate by which Apple knows the merchant of the shop. */
+export async function appleIdentity(gateway: TestGateway, merchant = 1): Promise<TestCertificate> {
+  const identity = makeCertificate({ name: APPLE_MERCHANT });
+  const certificate = await fileOf(gateway, 'identity.pem', identity.certificate);
+  const key = await fileOf(gateway, 'identity-key.pem', identity.key);
+  await walletCommands(gateway).json(
+    `identify --merchant ${merchant} --recipient ${APPLE_MERCHANT} --certificate-file ${certificate} --key-file ${key}`,
+  );
+  return identity;
 }
 
 export interface GoogleShop {

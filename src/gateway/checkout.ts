@@ -118,6 +118,7 @@ export async function listenToPayers(parts: Listening, stack: ClosingStack): Pro
     requestLog,
     requests,
     log,
+    domain: new URL(settings.checkoutUrl ?? 'http://localhost').hostname,
     isSecure: pair !== undefined || settings.checkoutUrl?.startsWith('https:') === true,
     pagesOf: (cell) => pagesOf(settings, cell),
     draining: () => draining,

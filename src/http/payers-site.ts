@@ -1,6 +1,7 @@
 // What the payers' listener answers: the page of each checkout, a payer's attempt, how it stands, and the files of the page.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import { appleSession } from '../checkout/apple-session.js';
 import type { Asset, PayersAssets } from '../checkout/assets.js';
 import { isCheckoutId } from '../checkout/checkout.js';
 import type { KnownCheckout } from '../checkout/checkouts.js';
@@ -18,7 +19,7 @@ import {
 } from '../checkout/page/page.js';
 import { quotesFor } from '../checkout/page/quotes.js';
 import { ENGLISH } from '../checkout/page/texts.js';
-import { browserConnects, type Offer, offersFor } from '../checkout/page/wallets.js';
+import { appleIdentityIn, browserConnects, type Offer, offersFor } from '../checkout/page/wallets.js';
 import type { Payers } from '../checkout/payers.js';
 import type { Clock } from '../clock/clock.js';
 import { type Brand, brandOf, logoOf } from '../organisations/brand.js';
@@ -38,7 +39,7 @@ import type { Site } from './operators-listener.js';
 export interface PayersSiteParts {
   readonly database: Queryable;
   readonly payers: Payers;
-  readonly wallets: Pick<Wallets, 'keysOf'>;
+  readonly wallets: Pick<Wallets, 'keysOf' | 'identityOf'>;
   readonly lookup: Lookup;
   readonly clock: Clock;
   readonly capacity: Capacity;
@@ -47,6 +48,8 @@ export interface PayersSiteParts {
   readonly requestLog: RequestLog;
   readonly requests: RequestFigures;
   readonly log: Pick<Logger, 'error'>;
+  /** Of the pages, as Apple knows it. */
+  readonly domain: string;
   /** With TLS, or behind a proxy that has it. */
   readonly isSecure: boolean;
   /** Where payers find the pages of another cell, without a trailing slash; undefined where that is not known. */
@@ -104,7 +107,11 @@ const PAGE_ROUTE = '/{checkout}';
 const STATUS_ROUTE = '/{checkout}/status';
 const SHOWN_FOR_MS = 1_000;
 const MOST_SHOPS = 1_000;
+const SESSION_ROUTE = '/{checkout}/apple-pay';
+/** Somebody who keeps Apple busy keeps no more than these. */
+const MOST_SESSIONS_AT_ONCE = 16;
 const LOGO_ROUTE = '/{checkout}/logo';
+const OF_CHECKOUTS: readonly string[] = [STATUS_ROUTE, LOGO_ROUTE, SESSION_ROUTE];
 const COLOURS_ROUTE = '/colour';
 const FEATURES_REFUSED = 'camera=(), geolocation=(), microphone=(), usb=()';
 
@@ -139,6 +146,8 @@ export class PayersSite implements Site {
   readonly #integrity: string;
   readonly #shown: Shown;
   readonly #shops = new Map<string, { readonly shop: Promise<Shop>; readonly readMs: number }>();
+
+  #sessionsAskedFor = 0;
 
   constructor(private readonly parts: PayersSiteParts) {
     const { style, script, embedding } = parts.assets;
@@ -185,15 +194,10 @@ export class PayersSite implements Site {
     const colours = coloursAt(path);
     const isFile = file !== undefined || colours !== undefined || path === '/integrity';
     const isPage = route === PAGE_ROUTE;
-    if (!isFile && !isPage && route !== STATUS_ROUTE && route !== LOGO_ROUTE) return this.#nothing();
-    const allowed = isPage ? ['GET', 'POST'] : ['GET'];
+    if (!isFile && !isPage && !OF_CHECKOUTS.includes(route)) return this.#nothing();
+    const allowed = isPage ? ['HEAD', 'GET', 'POST'] : route === SESSION_ROUTE ? ['POST'] : ['HEAD', 'GET'];
     if (!allowed.includes(method ?? ''))
-      return {
-        status: 405,
-        type: 'text/plain',
-        text: '',
-        headers: { allow: ['HEAD', ...allowed].join(', ') },
-      };
+      return { status: 405, type: 'text/plain', text: '', headers: { allow: allowed.join(', ') } };
     if (file !== undefined) return fileAnswer(file);
     if (colours !== undefined)
       return { status: 200, type: CSS, text: colours, headers: { 'cache-control': LASTING } };
@@ -215,6 +219,7 @@ export class PayersSite implements Site {
       return { status: 200, type: JSON_TYPE, text: JSON.stringify({ status: checkout.status }) };
     if (route === LOGO_ROUTE) return this.#logo(checkout);
     const at = atCheckout(checkout, shop);
+    if (route === SESSION_ROUTE) return this.#session(request, at);
     if (method === 'POST') return this.#post(request, address, at);
     return this.#show(at, { isFramed: request.headers['sec-fetch-dest'] === 'iframe' });
   }
@@ -324,17 +329,21 @@ export class PayersSite implements Site {
   }
 
   #form(at: AtCheckout, { status, outcome, notice, posted }: FormAnswered): Answered {
-    const { checkout, merchant, look, walletKeys } = at;
-    const { terms } = checkout;
-    const quotes = quotesFor(terms, merchant, this.parts.clock.now());
-    const offers = offersFor(terms, quotes, merchant, walletKeys);
+    const { checkout, merchant, look } = at;
+    const { quotes, offers } = this.#offered(at);
     const text = formPage({ ...this.#shown, look, checkout, merchant, quotes, offers, notice, posted });
     return { status, type: HTML, text, headers: framing(checkout, offers), outcome };
   }
 
+  /** What a payer would pay now, and by which wallets. */
+  #offered({ checkout: { terms }, merchant, walletKeys }: AtCheckout) {
+    const quotes = quotesFor(terms, merchant, this.parts.clock.now());
+    return { quotes, offers: offersFor(terms, quotes, merchant, walletKeys) };
+  }
+
   /** After an attempt the browser is sent to the page itself: to load that again repeats nothing. */
   async #post(request: IncomingMessage, address: string, at: AtCheckout): Promise<Answered> {
-    const { checkout, merchant, walletKeys } = at;
+    const { checkout, merchant } = at;
     const { id, terms, status } = checkout;
     const headers = framing(checkout);
     const again: Answered = { status: 303, headers: { ...headers, location: `/${id}` }, outcome: status };
@@ -346,8 +355,8 @@ export class PayersSite implements Site {
     if (status !== 'open') return again;
     if (merchant.suspended || merchant.altered || this.parts.draining()) return this.#away(undefined);
     const nowMs = this.parts.clock.now();
-    const quotes = quotesFor(terms, merchant, nowMs);
-    const offered = offersFor(terms, quotes, merchant, walletKeys).map(({ type }) => type);
+    const { quotes, offers } = this.#offered(at);
+    const offered = offers.map(({ type }) => type);
     const posted = readForm(form, terms, offered, nowMs);
     const refused = (notice: Notice) => this.#form(at, { status: 422, outcome: notice, notice, posted });
     // Of an earlier page: the attempt was made, and the page says what has come of it.
@@ -371,6 +380,32 @@ export class PayersSite implements Site {
       capacity.leave(tenant);
     }
     return again;
+  }
+
+  /** What Apple Pay wants before it shows the payer anything: as often as somebody asks, and nothing is stored. */
+  async #session(request: IncomingMessage, at: AtCheckout): Promise<Answered> {
+    const { checkout, merchant, walletKeys } = at;
+    const none: Answered = { status: 422, type: JSON_TYPE, text: '{}', outcome: 'refused' };
+    // guard(checkout: a page of somebody else gets no session): isForeign(request) ⇒ false
+    if (isForeign(request) || !FORM.test(request.headers['content-type'] ?? '')) return none;
+    const address = (await readFormBody(request))?.get('address') ?? '';
+    const identity = appleIdentityIn(walletKeys);
+    const { offers } = this.#offered(at);
+    if (identity === undefined || !offers.some(({ type }) => type === 'apple_pay')) return none;
+    if (checkout.status !== 'open' || merchant.suspended || merchant.altered) return none;
+    if (this.#sessionsAskedFor >= MOST_SESSIONS_AT_ONCE) return { ...none, status: 503 };
+    this.#sessionsAskedFor += 1;
+    try {
+      const session = await appleSession(await this.parts.wallets.identityOf(identity), {
+        address,
+        merchantIdentifier: identity.recipient,
+        displayName: merchant.name,
+        domain: this.parts.domain,
+      });
+      return session === undefined ? none : { status: 200, type: JSON_TYPE, text: session };
+    } finally {
+      this.#sessionsAskedFor -= 1;
+    }
   }
 
   #nothing(): Answered {
@@ -415,6 +450,7 @@ function routeOf(path: string): string {
   const within = rest.join('/');
   if (within === 'status') return STATUS_ROUTE;
   if (within === 'logo') return LOGO_ROUTE;
+  if (within === 'apple-pay') return SESSION_ROUTE;
   return rest.length === 0 ? PAGE_ROUTE : path;
 }
 

@@ -324,6 +324,9 @@ const REFUSALS = {
   wallet_key_not_found: 'merchant {merchant} has no key {key} for wallets',
   wallet_key_known: 'merchant {merchant} has this key for this wallet already',
   wallet_too_many_keys: 'merchant {merchant} has {most} keys for wallets already: remove one first',
+  wallet_identity_unreadable: 'the files are not a certificate and its private key, each in PEM',
+  wallet_key_is_identity:
+    'key {key} of merchant {merchant} is a certificate of Apple: give it another with wallet identify, and remove this one',
   wallet_key_unreadable: 'the key is not a private key on the curve P-256, in PEM',
   wallet_roots_unreadable:
     'the file holds nothing to trust: it takes certificates of authorities in PEM for Apple Pay, and for Google Pay the JSON that Google publishes, with keys for ECv2 and the time when each expires',

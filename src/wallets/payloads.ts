@@ -6,6 +6,8 @@ import { bytesOf } from './opened.js';
 
 export const WALLETS = ['apple_pay', 'google_pay'] as const;
 export type WalletType = (typeof WALLETS)[number];
+/** No payload is for it: Apple lets a merchant's pages ask for a payment by it. */
+export const APPLE_IDENTITY = 'apple_pay_identity';
 
 export type Payload =
   | { readonly type: 'apple_pay'; readonly payload: ApplePayload }

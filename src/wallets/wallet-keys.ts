@@ -7,7 +7,7 @@ import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import { type DataKeys, type Place, seal } from '../vault/keys/keys.js';
 import type { SealedRow, SealedRows, SealOwner } from '../vault/keys/sealed-rows.js';
-import type { WalletType } from './payloads.js';
+import type { APPLE_IDENTITY, WalletType } from './payloads.js';
 import {
   ADD_WALLET_KEY,
   COUNT_OLDER_WALLET_KEYS,
@@ -24,13 +24,14 @@ export interface WalletKey {
   readonly merchantId: MerchantId;
   /** Counts the keys of the merchant. */
   readonly number: number;
-  readonly type: WalletType;
+  readonly type: WalletType | typeof APPLE_IDENTITY;
   /** Whom payloads are for: Apple's merchant identifier or its SHA-256, or `merchant:ID` or `gateway:ID` of Google. */
   readonly recipient: string;
   /** What a gateway has told Google that the merchant is called. */
   readonly gatewayMerchant: string | null;
   /** DER of its SubjectPublicKeyInfo. */
   readonly publicKey: Buffer;
+  /** Of an identity its certificate, in PEM. */
   readonly roots: string;
   readonly createdAt: Date;
   readonly keyVersion: number;
@@ -40,6 +41,11 @@ export interface WalletKey {
 }
 
 export type NewWalletKey = Pick<WalletKey, 'type' | 'recipient' | 'gatewayMerchant' | 'publicKey' | 'roots'>;
+
+export interface Identity {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /** More are only in the way of each payment. */
 const MOST_KEYS = 8;
@@ -134,6 +140,12 @@ export async function openPrivateKey(keys: DataKeys, key: WalletKey): Promise<Ke
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   der.fill(0);
   return privateKey;
+}
+
+/** As TLS takes them, in PEM. */
+export async function openIdentity(keys: DataKeys, identity: WalletKey): Promise<Identity> {
+  const privateKey = await openPrivateKey(keys, identity);
+  return { cert: identity.roots, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }
 
 export function derOf(privateKey: KeyObject): Buffer {

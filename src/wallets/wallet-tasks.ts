@@ -1,5 +1,11 @@
 // Keys of wallets as operators see them: made or brought along, listed, followed by others, removed; and what is trusted with each.
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from 'node:crypto';
 import { type JournalAction, journal } from '../journal/journal.js';
 import { checkSeal } from '../journal/seals.js';
 import { checkMerchant } from '../organisations/merchants.js';
@@ -10,7 +16,7 @@ import type { MerchantId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { DataKeys } from '../vault/keys/keys.js';
-import { WALLETS, type WalletType } from './payloads.js';
+import { APPLE_IDENTITY, WALLETS, type WalletType } from './payloads.js';
 import { readAppleRoots, readGoogleRoots } from './roots.js';
 import { signingRequest } from './signing-request.js';
 import {
@@ -29,7 +35,7 @@ import { REMOVE_WALLET_KEY, SET_WALLET_ROOTS } from './wallet-keys.sql.js';
 export interface WalletKeyView {
   readonly merchant: MerchantId;
   readonly key: number;
-  readonly type: WalletType;
+  readonly type: WalletKey['type'];
   readonly recipient: string;
   readonly gatewayMerchant: string | null;
   /** For Google: the point in base64, as shops name it to Google. For Apple: its SubjectPublicKeyInfo in base64. */
@@ -70,6 +76,37 @@ async function add(
   });
 }
 
+/** By which Apple knows the merchant, when a page of its asks for a payment. */
+async function identify(
+  database: Database,
+  actor: string,
+  provider: KeyProvider,
+  wish: {
+    readonly merchant: number;
+    readonly recipient: string;
+    readonly certificate: string;
+    readonly privateKey: string;
+  },
+): Promise<WalletKeyView> {
+  const { merchant, recipient } = wish;
+  checkRecipient('apple_pay', recipient, null);
+  const { certificate, privateKey } = readIdentity(wish);
+  const publicKey = certificate.publicKey.export({ type: 'spki', format: 'der' });
+  // Written anew: what else is in the file may be secret.
+  const added: NewWalletKey = {
+    type: APPLE_IDENTITY,
+    recipient,
+    gatewayMerchant: null,
+    publicKey,
+    roots: certificate.toString(),
+  };
+  return database.transaction(async (connection) => {
+    const by = { provider, merchant, action: 'wallet.added', privateKey } as const;
+    const { signingRequest: _, ...view } = await store(connection, actor, by, added);
+    return view;
+  });
+}
+
 /** Another key for the same, beside it: payloads are encrypted for the old one until everybody has the new one. */
 async function rotate(
   database: Database,
@@ -80,7 +117,9 @@ async function rotate(
   const pair = pairOf(privateKey);
   return database.transaction(async (connection) => {
     await lockOwner(connection, merchant);
-    const { type, recipient, gatewayMerchant, roots } = await findSealed(connection, merchant, key);
+    const known = await findSealed(connection, merchant, key);
+    const { recipient, gatewayMerchant, roots } = known;
+    const type = encryptedFor(known);
     const added = { type, recipient, gatewayMerchant, publicKey: pair.publicKey, roots };
     return store(connection, actor, { provider, merchant, action: 'wallet.rotated', ...pair }, added);
   });
@@ -117,8 +156,9 @@ async function setRoots(
 ): Promise<WalletKeyView> {
   return database.transaction(async (connection) => {
     await lockOwner(connection, merchant);
-    const { organisationId, merchantId, type } = await findSealed(connection, merchant, key);
-    checkRoots(type, roots);
+    const known = await findSealed(connection, merchant, key);
+    const { organisationId, merchantId } = known;
+    checkRoots(encryptedFor(known), roots);
     await connection.query(SET_WALLET_ROOTS, [organisationId, merchantId, key, roots]);
     const changed = await findWalletKey(connection, merchant, key);
     await journalKey(connection, actor, 'wallet.roots_set', changed);
@@ -203,6 +243,22 @@ function readKey(pem: string): KeyObject {
   return refuse('wallet_key_unreadable');
 }
 
+function readIdentity({ certificate: pem, privateKey: secret }: { certificate: string; privateKey: string }) {
+  try {
+    const certificate = new X509Certificate(pem);
+    const privateKey = createPrivateKey(secret);
+    if (certificate.checkPrivateKey(privateKey)) return { certificate, privateKey };
+  } catch {
+    // Without what OpenSSL says, which may quote the key.
+  }
+  return refuse('wallet_identity_unreadable');
+}
+
+/** What is encrypted for it. */
+function encryptedFor({ type, merchantId: merchant, number: key }: WalletKey): WalletType {
+  return type === APPLE_IDENTITY ? refuse('wallet_key_is_identity', { merchant, key }) : type;
+}
+
 function checkRecipient(type: WalletType, recipient: string, gatewayMerchant: string | null): void {
   const form =
     type === 'apple_pay' ? /^[A-Za-z0-9._-]{1,128}$/ : /^(?:merchant|gateway):[A-Za-z0-9._-]{1,128}$/;
@@ -263,6 +319,27 @@ export const WALLET_KEYS = {
       run: async ({ database, actor, means }: WithKeys, wish) =>
         add(database, actor, await means.provider(), wish),
       says: isThere,
+    }),
+    task({
+      name: 'wallet identify',
+      help: 'give a merchant the certificate by which Apple lets pages of checkouts ask for Apple Pay',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /wallets/:merchant/identify',
+      fresh: true,
+      input: {
+        merchant: MERCHANT,
+        recipient: needed(TEXT, '--recipient <id>', 'the merchant identifier at Apple'),
+        certificate: needed(
+          fileContent(),
+          '--certificate-file <file>',
+          'the Merchant Identity Certificate of Apple, in PEM',
+        ),
+        privateKey: needed(fileContent(), '--key-file <file>', 'its private key, in PEM'),
+      },
+      run: async ({ database, actor, means }: WithKeys, wish) =>
+        identify(database, actor, await means.provider(), wish),
+      says: ({ merchant, key }) => `Merchant ${merchant} has key ${key}, by which Apple knows it.`,
     }),
     task({
       name: 'wallet rotate',

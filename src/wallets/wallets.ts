@@ -12,7 +12,9 @@ import type { Payload } from './payloads.js';
 import { readAppleRoots, readGoogleRoots } from './roots.js';
 import {
   derOf,
+  type Identity,
   merchantHashOf,
+  openIdentity,
   openPrivateKey,
   rowOfWalletKey,
   type WalletKey,
@@ -95,6 +97,10 @@ export class Wallets {
       sealed.push(row);
     }
     return sealed;
+  }
+
+  identityOf(row: WalletKey): Promise<Identity> {
+    return openIdentity(this.keys, row);
   }
 
   async #keysFor(owner: SealOwner, { type }: Payload): Promise<readonly OpenedKey[]> {

@@ -5,25 +5,39 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mistakesInBothSchemes } from '../../testkit/accessibility.js';
+import { AppleHost, SESSION, SESSION_ADDRESS } from '../../testkit/apple-host.js';
 import { inBrowser, newPerson, openPage, startBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { CARD, createCheckout, letManyPay } from '../../testkit/payer.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
-import { type GoogleShop, googleShop } from '../../testkit/wallets.js';
+import {
+  type AppleShop,
+  appleIdentity,
+  appleShop,
+  type GoogleShop,
+  googleShop,
+} from '../../testkit/wallets.js';
 
 /** In the place of the browser's own: the payer agrees, unless `sheet` says what happens instead. */
 const SHEET = `(() => {
   window.shown = [];
   window.completed = [];
-  window.PaymentRequest = class {
-    constructor([method], details) { Object.assign(this, { method, details }); }
-    async canMakePayment() { return this.method.supportedMethods === 'https://google.com/pay'; }
+  window.PaymentRequest = class extends EventTarget {
+    constructor([method], details) { super(); Object.assign(this, { method, details }); }
+    async canMakePayment() { return this.method.supportedMethods.startsWith('https://'); }
     async show() {
+      const isApple = this.method.supportedMethods === 'https://apple.com/apple-pay';
+      if (isApple)
+        await new Promise((resolve, reject) => this.dispatchEvent(Object.assign(new Event('merchantvalidation'), {
+          validationURL: '${SESSION_ADDRESS}',
+          complete: (session) => session.then((it) => resolve(window.session = it), () => reject(new DOMException('', 'OperationError'))),
+        })));
       shown.push(this.details.total.amount.value);
       const wish = window.sheet;
       if (wish === 'waits') await new Promise((resolve) => { window.agree = resolve; });
       else if (wish !== undefined) throw new DOMException('', wish);
-      const details = { paymentMethodData: { tokenizationData: { token: await newToken() } } };
+      const token = await newToken(isApple);
+      const details = isApple ? { token: { paymentData: JSON.parse(token) } } : { paymentMethodData: { tokenizationData: { token } } };
       return { details, complete: async (how) => { completed.push(how); } };
     }
   };
@@ -33,6 +47,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('a wallet on the page of
   let gateway: TestGateway;
   let browser: Browser;
   let google: GoogleShop;
+  let apple: AppleShop;
+  let appleHost: AppleHost;
   const pans: string[] = [];
 
   beforeAll(async () => {
@@ -40,19 +56,25 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('a wallet on the page of
       testGateway({ settings: { CHECKOUT_PORT: '0' } }),
       startBrowser(),
     ]);
-    google = await googleShop(gateway);
-    await letManyPay(gateway);
+    [google, apple, appleHost] = await Promise.all([
+      googleShop(gateway),
+      appleShop(gateway, 2),
+      AppleHost.start(),
+    ]);
+    await appleIdentity(gateway, 2);
+    await letManyPay(gateway, [1, 2]);
   });
   afterAll(async () => {
     await browser?.close();
+    await appleHost?.close();
     await gateway?.close();
   });
 
   async function payer({ person, hasWallet = true }: { person?: BrowserContext; hasWallet?: boolean } = {}) {
     const context = person ?? (await newPerson(browser));
     if (hasWallet) {
-      await context.exposeFunction('newToken', () =>
-        JSON.stringify(google.token({ pan: pans.shift() ?? CARD.number })),
+      await context.exposeFunction('newToken', (isApple: boolean) =>
+        JSON.stringify(isApple ? apple.token() : google.token({ pan: pans.shift() ?? CARD.number })),
       );
       await context.addInitScript(SHEET);
     }
@@ -100,6 +122,29 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('a wallet on the page of
     await page.getByLabel('Expiry date').fill('1239');
     await page.getByLabel('Security code').fill('123');
     await page.getByRole('button', { name: 'Pay $19.95', exact: true }).click();
+    await heading(page, 'Thank you: you have paid');
+    expect(await attemptsOf(id)).toHaveLength(1);
+    expect(complaints).toEqual([]);
+    await person.close();
+  });
+
+  test('Apple Pay: the page gets the merchant’s session for the sheet, and pays; without one nothing is sent', async () => {
+    const { person, page, complaints } = await payer();
+    const { id, url } = (await createCheckout(gateway.api, {}, 2)).body;
+    await page.goto(url);
+    const paying = page.getByRole('button', { name: 'Pay $19.95 with Apple Pay' });
+    await paying.waitFor();
+    appleHost.next = { status: 417, text: '{}' };
+    await paying.click();
+    await page.getByText('Please enter your details below').waitFor();
+    expect(await page.evaluate('shown')).toEqual([]);
+    expect(await attemptsOf(id)).toEqual([]);
+    await page.evaluate(`window.sheet = 'waits'`);
+    await paying.click();
+    await expect.poll(() => page.evaluate('shown')).toEqual(['19.95']);
+    expect(await page.evaluate('session')).toEqual(SESSION);
+    expect(await mistakesInBothSchemes(page)).toEqual([]);
+    await page.evaluate('agree()');
     await heading(page, 'Thank you: you have paid');
     expect(await attemptsOf(id)).toHaveLength(1);
     expect(complaints).toEqual([]);

@@ -1,11 +1,24 @@
 // Wallets on the page of a checkout: where they are offered, and that a payment by one is an attempt like any other.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { APPLES_HOST, AppleHost, SESSION, SESSION_ADDRESS } from '../../testkit/apple-host.js';
 import type { Json } from '../../testkit/bodies.js';
+import type { TestCertificate } from '../../testkit/certificates.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { freePort } from '../../testkit/gateway-process.js';
 import { CARD, createCheckout, letManyPay, type PageSeen, Payer } from '../../testkit/payer.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
-import { type GoogleShop, googleShop, walletCommands } from '../../testkit/wallets.js';
+import {
+  type AppleShop,
+  appleIdentity,
+  appleShop,
+  type GoogleShop,
+  googleShop,
+  walletCommands,
+} from '../../testkit/wallets.js';
+
+/** Of Apple’s tests. */
+const CERT_HOST = 'apple-pay-gateway-cert.apple.com';
 
 let gateway: TestGateway;
 let google: GoogleShop;
@@ -201,5 +214,147 @@ describe('a payment by wallet', () => {
     }
     expect(outcomes).toEqual([200, 200, 200, 200, 200, 422]);
     await other.close();
+  });
+});
+
+describe('Apple Pay', () => {
+  let shops: TestGateway;
+  let apple: AppleShop;
+  let identity: TestCertificate;
+  let host: AppleHost;
+  let port: number;
+
+  beforeAll(async () => {
+    port = await freePort();
+    const settings = { CHECKOUT_PORT: String(port), CHECKOUT_URL: 'https://pay.example' };
+    shops = await testGateway({ settings });
+    [apple, host] = await Promise.all([appleShop(shops), AppleHost.start(['*.apple.com', 'evil.example'])]);
+    identity = await appleIdentity(shops);
+    await letManyPay(shops);
+  });
+  afterAll(async () => {
+    await host.close();
+    await shops.close();
+  });
+
+  async function payerHere(details: Json = {}, merchant = 1) {
+    const { id } = (await createCheckout(shops.api, details, merchant)).body;
+    return { id, payer: new Payer(`http://127.0.0.1:${port}/${id}`) };
+  }
+
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+  async function sessionFor(
+    { url }: Payer,
+    address = SESSION_ADDRESS,
+    headers: Readonly<Record<string, string>> = { 'sec-fetch-site': 'same-origin' },
+  ) {
+    const body = new URLSearchParams({ address }).toString();
+    const answer = await fetch(`${url}/apple-pay`, {
+      method: 'POST',
+      body,
+      headers: { ...FORM, ...headers },
+    });
+    return { status: answer.status, body: await answer.text() };
+  }
+
+  test('is offered with the merchant’s certificate, and a payment of the amount on the sheet is made', async () => {
+    const { payer } = await payerHere();
+    const page = await payer.look();
+    expect(offersOn(page)).toEqual({
+      apple_pay: [
+        [
+          {
+            supportedMethods: 'https://apple.com/apple-pay',
+            data: {
+              version: 3,
+              merchantIdentifier: 'merchant.com.example.shop',
+              merchantCapabilities: ['supports3DS'],
+              supportedNetworks: ['amex', 'discover', 'jcb', 'masterCard', 'visa'],
+              countryCode: 'AU',
+            },
+          },
+        ],
+        { total: { label: 'Ours', amount: { currency: 'AUD', value: '19.95' } } },
+      ],
+    });
+    expect(page.headers.get('content-security-policy')).toContain("connect-src 'self';");
+    const other = await payer.pay(by(apple.token({ amountCents: 1 }), 'apple_pay'), page);
+    expect(other.text).toContain('you have not been charged');
+    expect((await payer.pay(by(apple.token(), 'apple_pay'))).text).toContain('you have paid');
+  });
+
+  test('is not offered without a certificate, or without a key for the same merchant of Apple', async () => {
+    const { payer } = await payerHere({}, 2);
+    await appleShop(shops, 2);
+    expect(offersOn(await payer.look())).toEqual({});
+    const { payer: third } = await payerHere({}, 3);
+    await appleIdentity(shops, 3);
+    expect(offersOn(await third.look())).toEqual({});
+    expect((await sessionFor(payer)).status).toBe(422);
+    expect((await sessionFor(third)).status).toBe(422);
+  });
+
+  test('gets a session from Apple in the merchant’s name, unread', async () => {
+    const { payer } = await payerHere();
+    const { status, body } = await sessionFor(payer);
+    expect([status, JSON.parse(body)]).toEqual([200, SESSION]);
+    expect(host.asked.at(-1)).toEqual({
+      host: APPLES_HOST,
+      fingerprint: identity.fingerprint,
+      body: {
+        merchantIdentifier: 'merchant.com.example.shop',
+        displayName: 'Ours',
+        initiative: 'web',
+        initiativeContext: 'pay.example',
+      },
+    });
+  });
+
+  // catches(checkout: the merchant's certificate is shown to Apple alone)
+  test('asks nobody but Apple for one, whatever address comes', async () => {
+    const { payer } = await payerHere();
+    const before = host.asked.length;
+    for (const address of [
+      '',
+      'https://evil.example/paymentservices/startSession',
+      `http://${APPLES_HOST}/paymentservices/startSession`,
+      `https://${APPLES_HOST}.evil.example/paymentservices/startSession`,
+      `https://evil.example/${APPLES_HOST}/paymentservices/startSession`,
+      `https://${APPLES_HOST}@evil.example/paymentservices/startSession`,
+      `https://${APPLES_HOST}:8443/paymentservices/startSession`,
+      `https://${APPLES_HOST}/paymentservices/../startSession`,
+      `https://${APPLES_HOST}/paymentservices/startSession?to=evil.example`,
+      'https://www.apple.com/paymentservices/startSession',
+      ' https://evil.example/paymentservices/startSession',
+      `https://evil.example/paymentservices/startSession\n${SESSION_ADDRESS}`,
+    ])
+      expect(await sessionFor(payer, address), address).toEqual({ status: 422, body: '{}' });
+    expect(host.asked.length).toBe(before);
+    const others = [CERT_HOST, `cn-${CERT_HOST}`, 'apple-pay-gateway-nc-pod1-dr.apple.com'];
+    for (const name of others)
+      expect((await sessionFor(payer, `https://${name}/paymentservices/paymentSession`)).status).toBe(200);
+    expect(host.asked.slice(before).map((asked) => asked.host)).toEqual(others);
+  });
+
+  // catches(checkout: a page of somebody else gets no session)
+  test('gives none to a page of somebody else, or for what cannot be paid any more', async () => {
+    const { id, payer } = await payerHere();
+    const before = host.asked.length;
+    expect((await sessionFor(payer, SESSION_ADDRESS, { 'sec-fetch-site': 'cross-site' })).status).toBe(422);
+    expect((await sessionFor(payer, SESSION_ADDRESS, { 'content-type': 'text/plain' })).status).toBe(422);
+    expect((await fetch(`${payer.url}/apple-pay`)).status).toBe(405);
+    await shops.api.call(`/checkouts/${id}/cancel`, { method: 'POST' });
+    expect((await sessionFor(payer)).status).toBe(422);
+    expect(host.asked.length).toBe(before);
+  });
+
+  test.each([
+    ['refuses', { status: 417, text: '{"statusMessage":"not registered"}' }],
+    ['says nothing that can be read', { status: 200, text: '<html>' }],
+    ['says too much', { status: 200, text: `"${'x'.repeat(100_000)}"` }],
+  ])('gives none where Apple %s', async (_, next) => {
+    const { payer } = await payerHere();
+    host.next = next;
+    expect(await sessionFor(payer)).toEqual({ status: 422, body: '{}' });
   });
 });

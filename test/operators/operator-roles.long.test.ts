@@ -108,6 +108,8 @@ const LINES: Readonly<Record<TaskName, string>> = {
   'limit off': 'limit off --merchant 1',
   'wallet add':
     'wallet add --merchant 1 --type apple_pay --recipient merchant.example --roots-file package.json',
+  'wallet identify':
+    'wallet identify --merchant 1 --recipient merchant.example --certificate-file package.json --key-file package.json',
   'wallet rotate': 'wallet rotate --merchant 1 --key 1',
   'wallet trust': 'wallet trust --merchant 1 --key 1 --roots-file package.json',
   'wallet remove': 'wallet remove --merchant 1 --key 1',

@@ -75,6 +75,26 @@ describe('an operator', () => {
     await text('remove --merchant 2 --key 1');
   });
 
+  test('gives a merchant the certificate by which Apple knows it → the key is sealed, and nothing is encrypted for it', async () => {
+    const [one, other] = [makeCertificate({ name: 'one' }), makeCertificate({ name: 'other' })];
+    // As some programs write it: the key beside the certificate.
+    const both = await fileOf(gateway, 'both.pem', `${one.key}\n${one.certificate}`);
+    const keyOfOther = await fileOf(gateway, 'other-key.pem', other.key);
+    const identify = `identify --merchant 1 --recipient merchant.com.example.shop --certificate-file ${both} --key-file`;
+    expect(await refusal(`${identify} ${keyOfOther}`)).toMatch(/not a certificate and its private key/);
+    const { key, type } = await json(`${identify} ${both}`);
+    expect(type).toBe('apple_pay_identity');
+    const [row] = await gateway.sql<{ row: string; roots: string }>(
+      'SELECT w::text AS row, roots FROM wallet_key w WHERE merchant_id = 1 AND number = $1',
+      [key],
+    );
+    expect(row?.row).not.toMatch(/PRIVATE/);
+    expect(row?.roots.trim()).toBe(one.certificate.trim());
+    expect(await refusal(`rotate --merchant 1 --key ${key}`)).toMatch(/wallet identify/);
+    expect(await refusal(`trust --merchant 1 --key ${key} --roots-file ${both}`)).toMatch(/wallet identify/);
+    await text(`remove --merchant 1 --key ${key}`);
+  });
+
   test('trusts other roots from now on → what was signed below the old ones is refused', async () => {
     const shop = await googleShop(gateway);
     const { key } = shop.added;

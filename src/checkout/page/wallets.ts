@@ -1,8 +1,8 @@
 // Which wallets a page offers, and what its script asks the browser for. A payment by one is a card's, and an attempt like any other.
 import type { Merchant } from '../../organisations/users/callers.js';
 import { amountText, type Cents } from '../../values/money.js';
-import type { WalletType } from '../../wallets/payloads.js';
-import { pointOf, type WalletKey } from '../../wallets/wallet-keys.js';
+import { APPLE_IDENTITY, type WalletType } from '../../wallets/payloads.js';
+import { merchantHashOf, pointOf, type WalletKey } from '../../wallets/wallet-keys.js';
 import type { Terms } from '../checkout.js';
 import type { Quotes } from './quotes.js';
 
@@ -32,22 +32,53 @@ export function offersFor(
   const [total, ...others] = new Set(ofCards.map(({ totalCents }) => totalCents));
   // guard(checkout: no wallet where it depends on the card what is paid): others.length > 0 ⇒ false
   if (total === undefined || others.length > 0) return [];
+  const value = amountText(total, currency);
+  const details = { total: { label: merchant.name, amount: { currency, value } } };
+  const offer = (type: WalletType, supportedMethods: string, data: object): Offer => {
+    return { type, totalCents: total, request: [[{ supportedMethods, data }], details] };
+  };
+  const identity = appleIdentityIn(keys);
   // The oldest: the wallet knows it, and the next one once that is all that is left.
-  const key = keys.findLast(
+  const googleKey = keys.findLast(
     ({ type, recipient }) => type === 'google_pay' && recipient.startsWith(GOOGLE_MERCHANT),
   );
-  if (key === undefined) return [];
-  const value = amountText(total, currency);
-  const methods = [
-    { supportedMethods: 'https://google.com/pay', data: googleData(key, merchant, { value, currency }) },
+  return [
+    ...(identity === undefined
+      ? []
+      : [offer('apple_pay', 'https://apple.com/apple-pay', appleData(identity))]),
+    ...(googleKey === undefined
+      ? []
+      : [
+          offer('google_pay', 'https://google.com/pay', googleData(googleKey, merchant, { value, currency })),
+        ]),
   ];
-  const details = { total: { label: merchant.name, amount: { currency, value } } };
-  return [{ type: 'google_pay', totalCents: total, request: [methods, details] }];
+}
+
+/** The newest, if there is a key for what Apple encrypts for the same merchant. */
+export function appleIdentityIn(keys: readonly WalletKey[]): WalletKey | undefined {
+  const isSame = (one: WalletKey, other: WalletKey) =>
+    merchantHashOf(one.recipient).equals(merchantHashOf(other.recipient));
+  return keys.find(
+    (identity) =>
+      identity.type === APPLE_IDENTITY &&
+      keys.some((key) => key.type === 'apple_pay' && isSame(key, identity)),
+  );
 }
 
 /** Where a page with these offers lets the browser connect to. */
 export function browserConnects(offers: readonly Offer[]): readonly string[] {
   return offers.flatMap(({ type }) => FETCHED[type]);
+}
+
+/** https://developer.apple.com/documentation/applepayontheweb/applepayrequest */
+function appleData({ recipient }: WalletKey): object {
+  return {
+    version: 3,
+    merchantIdentifier: recipient,
+    merchantCapabilities: ['supports3DS'],
+    supportedNetworks: ['amex', 'discover', 'jcb', 'masterCard', 'visa'],
+    countryCode: 'AU',
+  };
 }
 
 /** https://developers.google.com/pay/api/web/reference/request-objects#PaymentDataRequest */

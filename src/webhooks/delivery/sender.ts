@@ -14,6 +14,10 @@ export interface SenderOptions {
   readonly nameServers?: readonly string[];
   /** Certificates to trust instead of Node's. */
   readonly certificates?: string;
+  /** A certificate of its own and its key, in PEM, for those who ask for one. */
+  readonly identity?: { readonly cert: string; readonly key: string };
+  /** Of an answer; otherwise only its excerpt is read. */
+  readonly mostBytes?: number;
 }
 
 export interface Message {
@@ -38,6 +42,8 @@ export type Attempt = { readonly durationMs: number } & (
       readonly httpStatus: number;
       /** The beginning of the body. */
       readonly excerpt: string;
+      /** As much of it as was read. */
+      readonly body: Buffer;
       readonly retryAfter: string | undefined;
     }
   | { readonly kind: 'failed'; readonly reason: FailureReason }
@@ -187,8 +193,8 @@ export class Sender {
       });
       asked.on('response', (response) => {
         answered = answerOf(response, Buffer.alloc(0));
-        readExcerpt(response, (excerpt) => {
-          answered = answerOf(response, excerpt);
+        readBeginning(response, this.options.mostBytes ?? EXCERPT_BYTES, (beginning) => {
+          answered = answerOf(response, beginning);
         });
       });
       asked.on('close', () => {
@@ -207,9 +213,12 @@ export class Sender {
     const kept = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: KEPT_CONNECTIONS };
     if (secure) {
       const https = process.getBuiltinModule('node:https');
-      const { certificates } = this.options;
+      const { certificates, identity } = this.options;
       const trusted = certificates === undefined ? {} : { ca: certificates };
-      this.#secure ??= { request: https.request, agent: new https.Agent({ ...kept, ...trusted }) };
+      this.#secure ??= {
+        request: https.request,
+        agent: new https.Agent({ ...kept, ...trusted, ...identity }),
+      };
       return this.#secure;
     }
     const http = process.getBuiltinModule('node:http');
@@ -222,22 +231,23 @@ function failed(reason: FailureReason): Outcome & { kind: 'failed' } {
   return { kind: 'failed', reason };
 }
 
-function answerOf(response: IncomingMessage, excerpt: Buffer): Outcome & { kind: 'answered' } {
+function answerOf(response: IncomingMessage, body: Buffer): Outcome & { kind: 'answered' } {
   return {
     kind: 'answered',
     httpStatus: response.statusCode as number,
-    excerpt: readable(excerpt),
+    excerpt: readable(body.subarray(0, EXCERPT_BYTES)),
+    body,
     retryAfter: response.headers['retry-after'],
   };
 }
 
 /** A longer answer is not read to its end: its connection is closed. */
-function readExcerpt(response: IncomingMessage, done: (excerpt: Buffer) => void): void {
-  let excerpt = Buffer.alloc(0);
+function readBeginning(response: IncomingMessage, most: number, done: (beginning: Buffer) => void): void {
+  let beginning = Buffer.alloc(0);
   response.on('data', (chunk: Buffer) => {
-    excerpt = Buffer.concat([excerpt, chunk.subarray(0, EXCERPT_BYTES - excerpt.length)]);
-    done(excerpt);
-    if (excerpt.length === EXCERPT_BYTES) response.destroy();
+    beginning = Buffer.concat([beginning, chunk.subarray(0, most - beginning.length)]);
+    done(beginning);
+    if (beginning.length === most) response.destroy();
   });
   response.on('error', () => {});
 }
