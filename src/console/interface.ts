@@ -9,7 +9,11 @@ import type {
 } from '../operators/sign-in/passkeys.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
-import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
+import type {
+  TransactionFilter,
+  TransactionPage,
+  TransactionTotals,
+} from '../payments/finding/transaction-search.js';
 import type { OperatorRequest } from '../payments/requests/operator-request.js';
 import type { DifferenceView, OpenDay } from '../settlement/differences.js';
 import type { SettlementReport } from '../settlement/report.js';
@@ -90,7 +94,7 @@ export interface SessionAnswer {
 
 /** As it stands in an address: everything is text there, and what is not asked for is left out. */
 export type TransactionsQuery = Outward<TransactionFilter> & {
-  /** The search box: an audit, correlation ID, reference, last four, amount, virtual PAN or customer. */
+  /** The search box: last four, amount, day, audit, correlation ID, reference, customer or virtual PAN, or several of them together. */
   readonly q?: string;
   /** 1 to 100. */
   readonly limit?: number;
@@ -105,6 +109,7 @@ type Paged<Page> = Omit<Outward<Page>, 'end'> & {
 };
 
 export type TransactionsAnswer = Paged<TransactionPage>;
+export type TransactionTotalsAnswer = Outward<TransactionTotals>;
 export type TransactionLine = TransactionsAnswer['results'][number];
 export type TransactionAnswer = Outward<TransactionLife>;
 export type TimelineStep = TransactionAnswer['timeline'][number];
@@ -139,6 +144,11 @@ export interface ReadRoutes extends TaskRoutes {
   'GET /live': { query: { organisation?: number; mode?: 'test' | 'live' }; answer: LiveEvent };
   'GET /transactions': { query: TransactionsQuery; answer: TransactionsAnswer };
   /** A file: exactly the filter, without `limit` and `after`. */
+  /** What the transactions of a filter come to, up to 10,000 of them. */
+  'GET /transactions/totals': {
+    query: Omit<TransactionsQuery, 'q' | 'limit' | 'after'>;
+    answer: TransactionTotalsAnswer;
+  };
   'GET /transactions.csv': { query: TransactionsQuery; answer: string };
   'GET /transactions/:organisation/:audit': { query: Record<string, never>; answer: TransactionAnswer };
   'GET /in-doubt': {

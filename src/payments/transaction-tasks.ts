@@ -108,7 +108,7 @@ export const TRANSACTIONS_SEEN = [
       text: needed(
         TEXT,
         '<text>',
-        'an audit, correlation ID, reference, last four, amount, virtual PAN or customer',
+        'last four, amount, day, customer, reference, audit, correlation ID or virtual PAN; several in quotes',
       ),
       organisation: ORGANISATION,
       merchant: optional(ID, '--merchant <id>', 'of this merchant', { names: 'merchants' }),

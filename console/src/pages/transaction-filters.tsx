@@ -3,7 +3,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { DayInput } from '../forms/day-input.js';
 import { SearchBox } from '../lists/search-box.js';
-import { isAmountText } from '../words.js';
+import { isAmountText, spaced } from '../words.js';
 
 /** What may stand in the address, in the words of the interface. */
 export const FILTER_NAMES = [
@@ -56,7 +56,7 @@ const CHOICES: readonly {
   {
     name: 'status',
     label: 'Status',
-    choices: ['approved', 'declined', { value: 'unknown', label: 'in doubt' }, 'pending', 'error'],
+    choices: ['approved', 'declined', { value: 'unknown', label: 'in doubt' }, 'pending', 'voided', 'error'],
   },
   {
     name: 'transaction_type',
@@ -114,10 +114,11 @@ export function TransactionFilters({
     <>
       <SearchBox
         label="Search transactions"
-        placeholder="Audit, correlation ID, reference, last four, amount, virtual PAN or customer"
+        placeholder="Card’s last four, amount, day, customer, reference, audit: several at once, such as 0776 31.92 18 Nov"
         text={filters.q ?? ''}
         apply={(q) => apply({ q })}
       />
+      <Chips filters={filters} apply={apply} />
       <div className="filters">
         {CHOICES.map(({ name, label, choices }) => (
           <NativeSelect
@@ -146,9 +147,73 @@ export function TransactionFilters({
   );
 }
 
+/** What is filtered by, in words. The mode has its own place, and the text stands in its box. */
+function chipsOf(filters: Filters): readonly { words: string; without: Filters }[] {
+  const { from, until } = filters;
+  const isOneDay = from !== undefined && from === until;
+  const words: Partial<Record<FilterName, (value: string) => string | undefined>> = {
+    from: (day) => (isOneDay ? `on ${day}` : `from ${shownDay(day)}`),
+    until: (day) => (isOneDay ? undefined : `until ${shownDay(day)}`),
+    organisation: (id) => `organisation ${id}`,
+    merchant: (id) => `merchant ${id}`,
+    last_four: (digits) => `card ends in ${digits}`,
+    reference: (text) => `reference begins “${text}”`,
+    settlement_date: (day) => `settles on ${day}`,
+    acquirer: (name) => `by ${name}`,
+    response_code: (code) => `response code ${code}`,
+    customer_id: (id) => `customer ${id}`,
+    token_id: (id) => `token ${id}`,
+    target_audit: (audit) => `done to ${audit}`,
+    checkout_id: (id) => `of checkout ${id}`,
+  };
+  return FILTER_NAMES.flatMap((name) => {
+    const value = filters[name];
+    if (value === undefined || name === 'mode' || name === 'q') return [];
+    const said = (words[name] ?? labelOf(name))(value);
+    const without = name === 'from' && isOneDay ? { from: '', until: '' } : { [name]: '' };
+    return said === undefined ? [] : [{ words: said, without }];
+  });
+}
+
+function labelOf(name: FilterName): (value: string) => string {
+  const choices = CHOICES.find((choice) => choice.name === name)?.choices ?? [];
+  return (value) => {
+    const chosen = choices.find((choice) => typeof choice !== 'string' && choice.value === value);
+    return chosen === undefined || typeof chosen === 'string' ? spaced(value) : chosen.label;
+  };
+}
+
+/** Each filter that is active, and a way to be rid of it. */
+function Chips({ filters, apply }: { readonly filters: Filters; apply(change: Filters): void }): ReactNode {
+  const chips = chipsOf(filters);
+  if (chips.length === 0) return null;
+  return (
+    <ul className="chips" aria-label="Filters">
+      {chips.map(({ words, without }) => (
+        <li key={words}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={`Without the filter: ${words}`}
+            rightSection={<span aria-hidden="true">×</span>}
+            onClick={() => apply(without)}
+          >
+            {words}
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** An instant in the address is shown by its day. */
+function shownDay(value: string): string {
+  return value.slice(0, 10);
+}
+
 /** Of an instant in the address, the field for days shows its day. */
 function shownIn({ type }: TextFilter, value: string): string {
-  return type === 'date' ? value.slice(0, 10) : value;
+  return type === 'date' ? shownDay(value) : value;
 }
 
 function TextFilterInput({

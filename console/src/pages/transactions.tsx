@@ -1,18 +1,19 @@
 // Transactions: one search box, every filter, and a list of any length.
 import { Button, Menu } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { type ReactNode, useCallback, useMemo } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { TransactionsAnswer } from '../../../src/console/interface.js';
 import { useSave } from '../acting.js';
 import { read, withQuery } from '../api/calls.js';
+import { useRead } from '../api/queries.js';
 import { useChosenColumns } from '../lists/chosen-columns.js';
 import { DataTable } from '../lists/data-table.js';
 import { searchOf, transactionsAt } from '../lists/filtered.js';
 import { useMode } from '../mode.js';
 import { Page } from '../shell/page.js';
 import { Empty, Failure, Loading } from '../states.js';
-import { count, spaced } from '../words.js';
+import { count, money, spaced } from '../words.js';
 import { SavedViews } from './saved-views.js';
 import { TRANSACTION_COLUMNS } from './transaction-columns.js';
 import { type Filters, filtersIn, TransactionFilters } from './transaction-filters.js';
@@ -38,6 +39,14 @@ export default function Transactions(): ReactNode {
   const { chosen, chooser } = useChosenColumns('transactions', TRANSACTION_COLUMNS);
   const apply = (change: Filters) =>
     setSearch((before) => new URLSearchParams(searchOf({ ...Object.fromEntries(before), mode, ...change })));
+  // A text that can mean only one thing becomes filters, which can be seen, changed and shared one by one.
+  const understood = query.data?.pages[0]?.understood ?? [];
+  const only = understood.length === 1 && !query.isPlaceholderData ? understood[0]?.filter : undefined;
+  const { q } = filters;
+  useEffect(() => {
+    if (q !== undefined && only !== undefined)
+      setSearch(new URLSearchParams(searchOf({ mode, ...only })), { replace: true });
+  }, [q, only, mode, setSearch]);
   return (
     <Page
       title="Transactions"
@@ -45,7 +54,7 @@ export default function Transactions(): ReactNode {
         <>
           {chooser}
           <SavedViews search={searchOf(filters)} />
-          <AsFile filters={filters} understood={query.data?.pages[0]?.understood ?? []} />
+          <AsFile filters={filters} understood={understood} />
           <Button variant="default" component={Link} href={`/transactions?mode=${mode}`}>
             Clear
           </Button>
@@ -53,6 +62,7 @@ export default function Transactions(): ReactNode {
       }
     >
       <TransactionFilters filters={filters} apply={apply} />
+      <Totals filters={filters} />
       <Found query={query} columns={chosen} />
     </Page>
   );
@@ -94,6 +104,24 @@ function AsFile({
   );
 }
 
+/** What the filtered transactions come to. Of everything there ever was, it would say little. */
+function Totals({ filters }: { readonly filters: Filters }): ReactNode {
+  const { q, ...narrowed } = filters;
+  const isNarrowed = Object.keys(narrowed).some((name) => name !== 'mode');
+  const { data } = useRead(
+    'GET /transactions/totals',
+    { query: narrowed },
+    { when: isNarrowed && q === undefined },
+  );
+  if (data === undefined || data.count === 0) return null;
+  const sums = data.sums.flatMap(({ currency, taken_cents, given_back_cents }) => [
+    ...(taken_cents > 0 ? [`${money(taken_cents, currency)} taken`] : []),
+    ...(given_back_cents > 0 ? [`${money(given_back_cents, currency)} given back`] : []),
+  ]);
+  const transactions = `${data.more ? 'The newest ' : ''}${count(data.count)} ${data.count === 1 ? 'transaction' : 'transactions'}`;
+  return <p data-totals>{[transactions, ...sums].join(' · ')}</p>;
+}
+
 function Found({
   query,
   columns,
@@ -108,9 +136,10 @@ function Found({
   }, [hasNextPage, isFetching, fetchNextPage]);
   if (query.isError) return <Failure error={query.error} again={() => void query.refetch()} />;
   if (data === undefined) return <Loading lines={8} />;
+  const understood = data.pages[0]?.understood ?? [];
   return (
     <>
-      <Understood understood={data.pages[0]?.understood ?? []} />
+      <Understood understood={understood} />
       {rows.length === 0 && !hasNextPage ? (
         <Empty title="No matching transaction">Remove a filter, or look further back.</Empty>
       ) : (
@@ -131,6 +160,8 @@ function Found({
               Load more
             </Button>
           </>
+        ) : understood.some(({ more }) => more) ? (
+          ', the newest of each meaning. Choose one of them above for all that it finds.'
         ) : (
           ', that is all.'
         )}
@@ -146,8 +177,8 @@ function Understood({ understood }: { readonly understood: Meanings }): ReactNod
   return (
     <p>
       Taken for:{' '}
-      {understood.map(({ as, found, filter, words }) => {
-        const said = `${spaced(as)}${words === undefined ? '' : ` ${words}`} (${count(found)})`;
+      {understood.map(({ as, found, more, filter, words }) => {
+        const said = `${spaced(as)}${words === undefined ? '' : ` ${words}`} (${count(found)}${more ? ' or more' : ''})`;
         return (
           <span key={`${as} ${words ?? ''}`} className="mark">
             {filter === undefined ? said : <Link href={transactionsAt({ mode, ...filter })}>{said}</Link>}

@@ -4,7 +4,7 @@ import { filterOf, HistoryQuery } from '../../api/operations/history.js';
 import { RestrictedText } from '../../api/schemas.js';
 import { type Static, Type } from '../../api/typebox.js';
 import type { HistoryFilter } from '../../payments/finding/history.js';
-import type { SearchScope } from '../../payments/finding/transaction-search.js';
+import type { SearchScope, TransactionFilter } from '../../payments/finding/transaction-search.js';
 import type { OrganisationId } from '../../values/ids.js';
 import { AMOUNT_TEXT_PATTERN } from '../../values/money.js';
 import { refuse } from '../../values/refusal.js';
@@ -44,4 +44,28 @@ export function historyFilterOf(query: Static<typeof Filter>): HistoryFilter {
     refuse('period_ends_before_it_begins');
   const { currency, acquirer, response_code: responseCode } = query;
   return { ...filter, amount, currency, acquirer, responseCode };
+}
+
+/** As it stands in the address, for links to a narrower one. */
+export function shownFilterOf(query: Static<typeof Filter>): TransactionFilter {
+  const { from, until, status, reference, amount, currency, acquirer } = query;
+  return {
+    from,
+    until,
+    status,
+    reference,
+    amount,
+    currency,
+    acquirer,
+    transactionType: query.transaction_type,
+    paymentMethod: query.payment_method,
+    cardType: query.card_type,
+    lastFour: query.last_four,
+    settlementDate: query.settlement_date,
+    responseCode: query.response_code,
+    customerId: query.customer_id,
+    tokenId: query.token_id,
+    targetAudit: query.target_audit,
+    checkoutId: query.checkout_id,
+  };
 }

@@ -8,6 +8,7 @@ import {
   findTransactions,
   searchTransactions,
   type TransactionPage,
+  totalTransactions,
   transactionFile,
 } from '../../payments/finding/transaction-search.js';
 import { withShortTimeout } from '../../postgres/short-timeout.js';
@@ -15,11 +16,16 @@ import type { PageEnd } from '../../values/page.js';
 import { outward } from '../../values/snake-case.js';
 import { permissionOf } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
-import type { DoubtLine, TransactionAnswer, TransactionsAnswer } from '../interface.js';
+import type {
+  DoubtLine,
+  TransactionAnswer,
+  TransactionsAnswer,
+  TransactionTotalsAnswer,
+} from '../interface.js';
 import { After, decodedEnd, encodedEnd, queryReader } from '../query.js';
 import { Download, type Route, route } from '../route.js';
 import { Scope } from './scope.js';
-import { historyFilterOf, scopeOf, TransactionFilterQuery } from './transaction-filter.js';
+import { historyFilterOf, scopeOf, shownFilterOf, TransactionFilterQuery } from './transaction-filter.js';
 
 const PAGE_LIMIT = 100;
 
@@ -46,9 +52,24 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
       const found = await withShortTimeout(database, (connection) =>
         text === ''
           ? findTransactions(connection, scope, historyFilterOf(asked), wish)
-          : searchTransactions(connection, scope, text),
+          : searchTransactions(connection, scope, text, {
+              filter: historyFilterOf(asked),
+              shown: shownFilterOf(asked),
+            }),
       );
       return answerOf(found);
+    },
+  ),
+  route(
+    { method: 'GET', path: '/transactions/totals', permission: permissionOf('transaction list') },
+    async ({ query, database, fence }): Promise<TransactionTotalsAnswer> => {
+      const asked = readFile(query);
+      const scope = scopeOf(asked, fence);
+      return outward(
+        await withShortTimeout(database, (connection) =>
+          totalTransactions(connection, scope, historyFilterOf(asked)),
+        ),
+      );
     },
   ),
   route(

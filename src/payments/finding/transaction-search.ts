@@ -4,13 +4,11 @@ import { gatewayTime } from '../../clock/gateway-clock.js';
 import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
 import { withShortTimeouts } from '../../postgres/short-timeout.js';
-import { containsCardNumber, isVirtualPan } from '../../values/card.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
-import { centsByDecimals, centsIn, isCurrency } from '../../values/money.js';
 import type { Page, PageEnd } from '../../values/page.js';
 import { refuse } from '../../values/refusal.js';
-import { isCorrelationId, isRestricted } from '../../values/text.js';
+import { periodEnd, periodStart, sydneyDate } from '../../values/time.js';
 import { findCustomers, findTokens } from '../../vault/customer-search.js';
 import type { Transaction } from '../transaction.js';
 import { History, type HistoryFilter, type MerchantKey } from './history.js';
@@ -25,6 +23,7 @@ import {
 } from './listed-transactions.js';
 import { MERCHANTS_TO_LIST } from './listed-transactions.sql.js';
 import { type TransactionRow, transactionFrom } from './lookup.js';
+import { type Meaning, meaningsOf, type Narrowing } from './search-text.js';
 import { TRANSACTIONS_BY_AUDIT, TRANSACTIONS_BY_CORRELATION_ID } from './transaction-search.sql.js';
 
 /** What is listed: all of it must hold. Names and meanings as in `GET /transactions/history`, and further ones. */
@@ -54,19 +53,9 @@ export interface TransactionFilter {
   readonly checkoutId?: string | undefined;
 }
 
-type SearchMeaning =
-  | 'audit'
-  | 'correlation_id'
-  | 'reference'
-  | 'last_four'
-  | 'amount'
-  | 'virtual_pan'
-  | 'customer'
-  | 'card_number';
-
 /** What a text was taken for. */
 interface Understood {
-  readonly as: SearchMeaning;
+  readonly as: Meaning['as'];
   /** What was found of it, up to as many as are shown; and whether there may be more. */
   readonly found: number;
   readonly more: boolean;
@@ -99,6 +88,8 @@ interface WishedPage {
 /** So many of each thing that a text may mean, where it may mean several. */
 const FOUND_OF_EACH = 20;
 const CUSTOMERS_AT_MOST = 5;
+/** What is rare lies far back: so long further pages are looked at for the first of a meaning. */
+const LOOKED_FOR_MS = 500;
 /** Of a file, at a time. */
 const PAGE_OF_FILE = 100;
 
@@ -188,10 +179,65 @@ export async function* everyTransaction(
   } while (after !== undefined);
 }
 
+/** What the transactions of a filter come to. */
+export interface TransactionTotals {
+  readonly count: number;
+  /** There are more than were added up. */
+  readonly more: boolean;
+  readonly sums: readonly TransactionSum[];
+}
+
+interface TransactionSum {
+  readonly currency: string;
+  /** Of approved and pending purchases and completions. */
+  readonly takenCents: number;
+  /** Of refunds. */
+  readonly givenBackCents: number;
+}
+
+const MOST_ADDED_UP = 10_000;
+const ADDED_UP_AT_A_TIME = 500;
+const ADDED_UP_FOR_MS = 2_000;
+
+export async function totalTransactions(
+  database: Queryable,
+  scope: SearchScope,
+  filter: HistoryFilter,
+): Promise<TransactionTotals> {
+  const field = await fieldOf(database, scope);
+  const untilMs = performance.now() + ADDED_UP_FOR_MS;
+  const sums = new Map<string, TransactionSum>();
+  let count = 0;
+  let after: PageEnd | undefined;
+  do {
+    const { items, end } = await field.page(filter, { limit: ADDED_UP_AT_A_TIME, after });
+    for (const { currency, amountCents, status, transactionType } of items) {
+      const { takenCents, givenBackCents } = sums.get(currency) ?? { takenCents: 0, givenBackCents: 0 };
+      const happened = status === 'approved' || status === 'pending' ? amountCents : 0;
+      const isTaken = transactionType === 'purchase' || transactionType === 'completion';
+      const isGivenBack = transactionType === 'refund' || transactionType === 'standalone_refund';
+      sums.set(currency, {
+        currency,
+        takenCents: takenCents + (isTaken ? happened : 0),
+        givenBackCents: givenBackCents + (isGivenBack ? happened : 0),
+      });
+    }
+    count += items.length;
+    after = end;
+  } while (after !== undefined && count < MOST_ADDED_UP && performance.now() < untilMs);
+  return { count, more: after !== undefined, sums: [...sums.values()] };
+}
+
 /** What was found of one meaning. */
 interface Found {
   readonly understood: Understood;
   readonly transactions: readonly Transaction[];
+}
+
+/** What else is narrowed to, beside a text: as the list is filtered, and as an address says it. */
+interface Beside {
+  readonly filter: HistoryFilter;
+  readonly shown: TransactionFilter;
 }
 
 /** By a text, whatever it may mean. The results of all its meanings, those of the likeliest first, each once. */
@@ -199,10 +245,14 @@ export async function searchTransactions(
   database: Queryable,
   scope: SearchScope,
   text: string,
+  beside: Beside = { filter: {}, shown: {} },
 ): Promise<TransactionPage> {
   const field = await fieldOf(database, scope);
   const found: Found[] = [];
-  for (const meaning of meaningsOf(text)) found.push(...(await lookFor(field, meaning)));
+  for (const meaning of meaningsOf(text, sydneyDate(await gatewayTime(database)))) {
+    const narrowed = narrowedTo(beside, meaning.narrowing);
+    if (narrowed !== undefined) found.push(...(await lookFor(field, meaning, narrowed)));
+  }
   const shown = new Map<string, ListedTransaction>();
   for (const { transactions } of found)
     for (const transaction of transactions)
@@ -213,61 +263,118 @@ export async function searchTransactions(
   return { results: [...shown.values()], end: null, understood };
 }
 
-async function lookFor(field: Field, meaning: Meaning): Promise<Found[]> {
+/** All of both must hold. Undefined where that cannot be. */
+function narrowedTo({ filter, shown }: Beside, narrowing: Narrowing): Beside | undefined {
+  const { from, until, ...same } = narrowing;
+  for (const [name, value] of Object.entries(same))
+    if ((shown[name as keyof TransactionFilter] ?? value) !== value) return undefined;
+  const fromMs = latest(filter.fromMs, from === undefined ? undefined : periodStart(from));
+  const beforeMs = earliest(filter.beforeMs, until === undefined ? undefined : periodEnd(until));
+  if (fromMs !== undefined && beforeMs !== undefined && fromMs >= beforeMs) return undefined;
+  return {
+    filter: { ...filter, ...(same as HistoryFilter), fromMs, beforeMs },
+    shown: {
+      ...shown,
+      ...same,
+      ...(fromMs !== undefined && { from: fromMs === filter.fromMs ? shown.from : from }),
+      ...(beforeMs !== undefined && { until: beforeMs === filter.beforeMs ? shown.until : until }),
+    },
+  };
+}
+
+function latest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined ? other : Math.max(one, other ?? one);
+}
+
+function earliest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined ? other : Math.min(one, other ?? one);
+}
+
+async function lookFor(field: Field, meaning: Meaning, beside: Beside): Promise<Found[]> {
   switch (meaning.as) {
     case 'audit':
-      return [await exactly(field, meaning.as, TRANSACTIONS_BY_AUDIT, field.organisations, meaning.audit)];
+      return [await byAudit(field, meaning.audit, beside)];
     case 'correlation_id': {
-      const { correlationId } = meaning;
-      const organisations = field.merchants.map(({ organisation }) => organisation);
-      return [await exactly(field, meaning.as, TRANSACTIONS_BY_CORRELATION_ID, organisations, correlationId)];
+      const { as, correlationId } = meaning;
+      const values = [
+        field.merchants.map(({ organisation }) => organisation),
+        field.merchantIds,
+        correlationId,
+        FOUND_OF_EACH,
+      ];
+      const { rows } = await field.database.query<TransactionRow>(TRANSACTIONS_BY_CORRELATION_ID, values);
+      return [await exactly(field, as, rows, beside)];
     }
     case 'reference': {
       const { reference } = meaning;
-      return [await listedAs(field, meaning.as, { reference }, { reference })];
+      return [await listedAs(field, meaning.as, { reference }, { reference }, beside)];
     }
-    case 'last_four': {
-      const { lastFour } = meaning;
-      return [await listedAs(field, meaning.as, { lastFour }, { lastFour })];
-    }
-    case 'amount': {
-      const { amount, currency } = meaning;
-      return [await listedAs(field, meaning.as, { amount, currency }, { amount, currency })];
-    }
+    case 'last_four':
+    case 'amount':
+    case 'day':
+    case 'words':
+    case 'together':
+      return [await listedAs(field, meaning.as, {}, {}, beside)];
     case 'virtual_pan':
-      return paidWith(field, meaning.virtualPan);
+      return paidWith(field, meaning.virtualPan, beside);
     case 'customer':
-      return paidBy(field, meaning);
+      return paidBy(field, meaning, beside);
     case 'card_number':
       return [{ understood: { as: meaning.as, found: 0, more: false }, transactions: [] }];
   }
 }
 
+async function byAudit(field: Field, audit: number, beside: Beside): Promise<Found> {
+  const values = [field.organisations, field.merchantIds, audit, FOUND_OF_EACH];
+  const { rows } = await field.database.query<TransactionRow>(TRANSACTIONS_BY_AUDIT, values);
+  return exactly(field, 'audit', rows, beside);
+}
+
+/** Few, and found by what only they have. What the list is narrowed to holds for them, too. */
 async function exactly(
   field: Field,
-  as: SearchMeaning,
-  statement: typeof TRANSACTIONS_BY_AUDIT,
-  organisations: readonly OrganisationId[],
-  value: number | string,
+  as: Meaning['as'],
+  rows: readonly TransactionRow[],
+  { filter }: Beside,
 ): Promise<Found> {
-  const values = [organisations, field.merchantIds, value, FOUND_OF_EACH];
-  const { rows } = await field.database.query<TransactionRow>(statement, values);
-  return { understood: { as, found: rows.length, more: false }, transactions: rows.map(transactionFrom) };
+  const keyOf = ({ organisationId, audit }: { organisationId: OrganisationId; audit: number }) =>
+    `${organisationId}/${audit}`;
+  let transactions = rows.map(transactionFrom);
+  if (transactions.length > 0 && Object.values(filter).some((value) => value !== undefined)) {
+    const wanted = new Set(transactions.map(keyOf));
+    const correlationIds = transactions
+      .map(({ correlationId }) => correlationId)
+      .filter((id) => filter.correlationIds?.includes(id) ?? true);
+    const { items } = await field.page({ ...filter, correlationIds }, { limit: PAGE_OF_FILE });
+    transactions = items.filter((item) => wanted.has(keyOf(item)));
+  }
+  return { understood: { as, found: transactions.length, more: false }, transactions };
 }
 
 async function listedAs(
   field: Field,
-  as: SearchMeaning,
-  filter: HistoryFilter,
-  shown: TransactionFilter,
+  as: Meaning['as'],
+  found: HistoryFilter,
+  said: TransactionFilter,
+  { filter, shown }: Beside,
   words?: string,
 ): Promise<Found> {
-  const { items, end } = await field.page(filter, { limit: FOUND_OF_EACH });
+  const untilMs = performance.now() + LOOKED_FOR_MS;
+  let after: PageEnd | undefined;
+  let page: Page<Transaction>;
+  do {
+    page = await field.page({ ...filter, ...found }, { limit: FOUND_OF_EACH, after });
+    after = page.end;
+  } while (page.items.length === 0 && after !== undefined && performance.now() < untilMs);
+  const { items, end } = page;
   const understood = { as, found: items.length, more: end !== undefined, words };
-  return { understood: { ...understood, filter: { ...field.scope, ...shown } }, transactions: items };
+  return {
+    understood: { ...understood, filter: { ...field.scope, ...shown, ...said } },
+    transactions: items,
+  };
 }
 
-async function paidWith(field: Field, virtualPan: string): Promise<Found[]> {
+async function paidWith(field: Field, virtualPan: string, beside: Beside): Promise<Found[]> {
   const tokens = await findTokens(field.database, virtualPan, field.organisations, field.merchantIds);
   return Promise.all(
     tokens.map(({ organisation, id }) =>
@@ -276,12 +383,17 @@ async function paidWith(field: Field, virtualPan: string): Promise<Found[]> {
         'virtual_pan',
         { tokenId: id as TokenId },
         { organisation, tokenId: id },
+        beside,
       ),
     ),
   );
 }
 
-async function paidBy(field: Field, meaning: Meaning & { readonly as: 'customer' }): Promise<Found[]> {
+async function paidBy(
+  field: Field,
+  meaning: Meaning & { readonly as: 'customer' },
+  beside: Beside,
+): Promise<Found[]> {
   const { results } = await findCustomers(field.database, field.scope, meaning.id ?? meaning.text, {
     limit: CUSTOMERS_AT_MOST,
   });
@@ -292,70 +404,11 @@ async function paidBy(field: Field, meaning: Meaning & { readonly as: 'customer'
         'customer',
         { customerId: id as CustomerId },
         { organisation, customerId: id },
+        beside,
         name,
       ),
     ),
   );
-}
-
-type Meaning =
-  | { readonly as: 'audit'; readonly audit: number }
-  | { readonly as: 'last_four'; readonly lastFour: string }
-  | { readonly as: 'amount'; readonly amount: string; readonly currency?: string }
-  | { readonly as: 'virtual_pan'; readonly virtualPan: string }
-  | { readonly as: 'correlation_id'; readonly correlationId: string }
-  | { readonly as: 'reference'; readonly reference: string }
-  | { readonly as: 'customer'; readonly text: string; readonly id?: number }
-  /** Is looked for nowhere: nothing is stored by which it could be found. */
-  | { readonly as: 'card_number' };
-
-/** Longer ones mean nothing. */
-const MOST_CHARACTERS = 128;
-const MAX_NUMBER = 2_147_483_647;
-/** Of a customer's name or reference; fewer would be in too many. */
-const LEAST_CHARACTERS_OF_CUSTOMER = 3;
-
-/** The most likely first. */
-function meaningsOf(given: string): Meaning[] {
-  const text = given.trim();
-  if (text === '' || text.length > MOST_CHARACTERS) return [];
-  // guard(console: a card number is looked for nowhere): if (containsCardNumber(text)) return [{ as: 'card_number' }]; ⇒
-  if (containsCardNumber(text)) return [{ as: 'card_number' }];
-  const joined = text.replaceAll(/[ -]/g, '');
-  if (isVirtualPan(joined)) return [{ as: 'virtual_pan', virtualPan: joined }];
-  return [...numbers(text), ...texts(text)];
-}
-
-function numbers(text: string): Meaning[] {
-  const meanings: Meaning[] = [];
-  const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0;
-  const isId = number > 0 && number <= MAX_NUMBER;
-  if (isId) meanings.push({ as: 'audit', audit: number });
-  if (/^[0-9]{4}$/.test(text)) meanings.push({ as: 'last_four', lastFour: text });
-  const amount = amountIn(text);
-  if (amount !== undefined) meanings.push({ as: 'amount', ...amount });
-  if (isId) meanings.push({ as: 'customer', text, id: number });
-  return meanings;
-}
-
-/** As people write it: `20`, `19.95`, `$1,200.00`, `AUD 19.95`. */
-function amountIn(text: string): { amount: string; currency?: string } | undefined {
-  const found = /^(?:([A-Za-z]{3}) ?)?\$? ?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12})(\.[0-9]{2,3})?$/.exec(text);
-  if (found === null) return undefined;
-  const [, code, whole = '', part = ''] = found;
-  const amount = whole.replaceAll(',', '') + part;
-  if (code === undefined) return centsByDecimals(amount).some((cents) => cents) ? { amount } : undefined;
-  const currency = code.toUpperCase();
-  return isCurrency(currency) && centsIn(amount, currency) ? { amount, currency } : undefined;
-}
-
-function texts(text: string): Meaning[] {
-  const meanings: Meaning[] = [];
-  if (isCorrelationId(text)) meanings.push({ as: 'correlation_id', correlationId: text });
-  if (isRestricted(text)) meanings.push({ as: 'reference', reference: text });
-  if (!/^[0-9]+$/.test(text) && text.length >= LEAST_CHARACTERS_OF_CUSTOMER)
-    meanings.push({ as: 'customer', text });
-  return meanings;
 }
 
 /** That somebody takes them away is journalled before the first line. */

@@ -177,6 +177,52 @@ describe('the search box', () => {
     expect(filters[as.indexOf('last_four')]).toEqual({ last_four: '1111' });
   });
 
+  const day = (clock = Date.now()) =>
+    new Intl.DateTimeFormat('en-AU', { timeZone: 'Australia/Sydney', day: 'numeric', month: 'short' }).format(
+      clock,
+    );
+  test.each([
+    ['1111 19.95 today', () => [one(made.theirs, 2), one(made.plain)]],
+    [`${day()} $19.95 1111`, () => [one(made.theirs, 2), one(made.plain)]],
+    ['order-77 19.95', () => [one(made.plain)]],
+    ['1995 order-77', () => []],
+    ['declined NZD 100.00', () => [one(made.declined)]],
+    ['visa refunds today', () => [one(made.refund)]],
+    ['600 yesterday', () => []],
+    ['19.95 20.00', () => []],
+    ['19.95 18/11/2019', () => []],
+  ])('several words, “%s” → what all of them hold for', async (q, expected) => {
+    expect((await understood(everybody, q)).found).toEqual(expected());
+  });
+
+  test('words together → one meaning, with the filter that says the same', async () => {
+    const { as, filters } = await understood(everybody, '1111 AUD 19.95 approved Nov 2031');
+    expect([as, filters]).toEqual([[], []]);
+    const today = await understood(everybody, '1111 AUD 19.95 approved today');
+    const { from, until, ...others } = today.filters[0];
+    expect([today.as, from === until, others]).toEqual([
+      ['together'],
+      true,
+      { last_four: '1111', amount: '19.95', currency: 'AUD', status: 'approved' },
+    ]);
+    const again = new URLSearchParams(today.filters[0]);
+    expect(await found(everybody, again.toString())).toEqual(today.found);
+  });
+
+  test('beside filters → these hold, too, whatever the text means', async () => {
+    const beside = async (q: string, filter: string) => {
+      const { body } = await everybody.get(`/transactions?q=${encodeURIComponent(q)}&${filter}`);
+      return body.results.map(({ organisation, audit }: Json) => `${organisation}/${audit}`);
+    };
+    expect(await beside('order-7', 'organisation=2')).toEqual([one(made.theirs, 2)]);
+    expect(await beside('order-7', 'amount=19.95')).toEqual([one(made.theirs, 2), one(made.plain)]);
+    expect(await beside('declined', 'status=approved')).toEqual([]);
+    expect(await beside('corr-plain', 'status=approved')).toEqual([one(made.plain)]);
+    expect(await beside('corr-plain', 'status=declined')).toEqual([]);
+    expect(await beside(String(made.plain), 'currency=NZD')).toEqual([]);
+    expect(await beside('today', 'until=2020-01-01')).toEqual([]);
+  });
+
   test('an audit → that transaction in each organisation that the operator may see', async () => {
     const mine = await understood(ours, String(made.plain));
     expect(mine.as[0]).toBe('audit');
@@ -211,6 +257,30 @@ async function nameOfCustomer(): Promise<string> {
   ]);
   return row?.name as string;
 }
+
+describe('totals', () => {
+  test('of a filter → how many there are, what they took and gave back, by currency; of others nothing', async () => {
+    const totals = async (client: ConsoleClient, query: string) =>
+      (await client.get(`/transactions/totals?${query}`)).body;
+    const ofRefund = { currency: 'AUD', taken_cents: 0, given_back_cents: 500 };
+    expect(await totals(everybody, 'transaction_type=refund')).toEqual({
+      count: 1,
+      more: false,
+      sums: [ofRefund],
+    });
+    expect(await totals(everybody, 'status=declined')).toEqual({
+      count: 1,
+      more: false,
+      sums: [{ currency: 'NZD', taken_cents: 0, given_back_cents: 0 }],
+    });
+    expect(await totals(theirs, '')).toEqual({
+      count: 1,
+      more: false,
+      sums: [{ currency: 'AUD', taken_cents: 1_995, given_back_cents: 0 }],
+    });
+    expect((await theirs.get('/transactions/totals?organisation=1')).status).toBe(404);
+  });
+});
 
 describe('files', () => {
   // catches(console: that a file was taken is journalled)
