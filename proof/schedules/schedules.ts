@@ -162,17 +162,19 @@ async function keepTwo(settings: Readonly<Record<string, string>> = {}): Promise
   }
 }
 
+/** Those that run: while the addresses of the database are wrong, none can start. */
 async function waitUntilServed(): Promise<void> {
   const untilMs = performance.now() + PATIENCE_MS;
-  const serves = ({ baseUrl }: AttackedGateway) =>
-    fetch(new URL('/readyz', baseUrl)).then(
+  const gone = new Set<AttackedGateway>();
+  for (const gateway of gateways) void gateway.ended.then(() => gone.add(gateway));
+  const serves = async (gateway: AttackedGateway) =>
+    gone.has(gateway) ||
+    fetch(new URL('/readyz', gateway.baseUrl)).then(
       ({ ok }) => ok,
       () => false,
     );
-  while (!(await Promise.all(gateways.map(serves))).every(Boolean) && performance.now() < untilMs) {
-    await keepTwo().catch(() => {});
+  while (!(await Promise.all(gateways.map(serves))).every(Boolean) && performance.now() < untilMs)
     await sleep(100);
-  }
 }
 
 async function waitUntilNothingIsDue(): Promise<void> {
