@@ -80,7 +80,7 @@ export class Payer {
   }
 
   async status(): Promise<string> {
-    const answer = await fetch(`${this.url}/status`);
+    const answer = await fetch(`${this.url}/status`, { headers: this.headers });
     return ((await answer.json()) as { status: string }).status;
   }
 }

@@ -27,7 +27,10 @@ const GOOGLE_MERCHANT = 'merchant:12345678901234567890';
 /** DER of a public key on P-256 up to its point. */
 const BEFORE_POINT = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex');
 
-export const walletCommands = ({ databaseUrl, dataDir }: TestGateway) =>
+/** Where commands find it. */
+type Place = Pick<TestGateway, 'databaseUrl' | 'dataDir'>;
+
+export const walletCommands = ({ databaseUrl, dataDir }: Place) =>
   commands((line) =>
     runHere(['wallet', ...wordsOf(line)], { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: dataDir }),
   );
@@ -38,7 +41,7 @@ export interface AppleShop {
   token(payment?: Partial<ApplePayment>): AppleToken;
 }
 
-export async function appleShop(gateway: TestGateway, merchant = 1): Promise<AppleShop> {
+export async function appleShop(gateway: Place, merchant = 1): Promise<AppleShop> {
   const chain = makeAppleChain();
   const roots = await fileOf(gateway, 'roots.pem', chain.root.certificate);
   const added = await walletCommands(gateway).json(
@@ -57,7 +60,7 @@ export async function appleShop(gateway: TestGateway, merchant = 1): Promise<App
 }
 
 /** The certificate by which Apple knows the merchant of the shop. */
-export async function appleIdentity(gateway: TestGateway, merchant = 1): Promise<TestCertificate> {
+export async function appleIdentity(gateway: Place, merchant = 1): Promise<TestCertificate> {
   const identity = makeCertificate({ name: APPLE_MERCHANT });
   const certificate = await fileOf(gateway, 'identity.pem', identity.certificate);
   const key = await fileOf(gateway, 'identity-key.pem', identity.key);
@@ -74,7 +77,7 @@ export interface GoogleShop {
 }
 
 export async function googleShop(
-  gateway: TestGateway,
+  gateway: Place,
   { merchant = 1, recipient = GOOGLE_MERCHANT, more = '' } = {},
 ): Promise<GoogleShop> {
   const root = makeGooglePair();
@@ -95,7 +98,7 @@ export function recipientKeyOf({ public_key: point }: { readonly public_key: str
 }
 
 export async function fileOf(
-  { dataDir }: Pick<TestGateway, 'dataDir'>,
+  { dataDir }: Pick<Place, 'dataDir'>,
   name: string,
   text: string,
 ): Promise<string> {

@@ -7,9 +7,10 @@ import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { inBrowser, newPerson, openPage, startBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import { type Installation, type InstalledGateway, installation } from '../../testkit/cloned-installation.js';
 import { freePort } from '../../testkit/gateway-process.js';
-import { CARD, createCheckout, letManyPay } from '../../testkit/payer.js';
+import { CARD, createCheckout, letManyPay, Payer } from '../../testkit/payer.js';
 import { Switch } from '../../testkit/switch.js';
 import { SLOW_CARD } from '../../testkit/test-cards.js';
+import { type GoogleShop, googleShop } from '../../testkit/wallets.js';
 
 describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'), () => {
   let shared: Installation;
@@ -17,6 +18,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
   /** Where payers find whichever gateways there are. */
   let balancer: Switch;
   let lasting: Started;
+  let google: GoogleShop;
 
   interface Started extends InstalledGateway {
     readonly payersPort: number;
@@ -36,6 +38,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
   beforeAll(async () => {
     [shared, browser, balancer] = await Promise.all([installation(), startBrowser(), Switch.open()]);
     await letManyPay(shared);
+    google = await googleShop(shared);
     lasting = await startGateway();
   });
   afterAll(async () => {
@@ -94,6 +97,31 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page of a checkout'
       await paid(page).waitFor({ timeout: 300_000 });
       await expectPaidOnce(id);
       await person.close();
+    },
+  );
+
+  test.each(POINTS)(
+    'the gateway is killed when a payment by wallet is %s → the same token pays no second time, and the payer pays once',
+    async (point) => {
+      const doomed = await startGateway({ CRASH_AT: point });
+      balancer.lead(doomed.payersPort);
+      const { id, url } = (await createCheckout(lasting.api)).body;
+      // Each request goes where the balancer leads now.
+      const payer = new Payer(url, { connection: 'close' });
+      const page = await payer.look();
+      const token = () => ({ wallet: 'google_pay', token: JSON.stringify(google.token()) });
+      const sent = token();
+      await payer.send(sent, page).catch(() => {});
+      expect((await doomed.ended).signal).toBe('SIGKILL');
+      balancer.lead(lasting.payersPort);
+      await payer.send(sent, page);
+      await expect.poll(() => payer.status()).not.toBe('processing');
+      if ((await payer.status()) === 'open') {
+        // Whether or not the attempt that was killed has taken the token, nothing was paid with it.
+        await payer.pay(sent);
+        if ((await payer.status()) === 'open') await payer.pay(token());
+      }
+      await expectPaidOnce(id);
     },
   );
 
