@@ -43,6 +43,46 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await page.locator('.drop').filter({ hasText: label }).dispatchEvent('drop', { dataTransfer: data });
   }
 
+  test('a card’s last four, an amount and a day in one box → the payment, each as a filter; one taken away → all that the others find', async () => {
+    const { page, goTo } = ada;
+    const paid = async (amount: number) =>
+      (await desk.gateway.api.purchase({ pan: '5555555555554444', amount, reference: 'searched' })).body
+        .audit;
+    const [wanted, other] = [await paid(3_192), await paid(4_100)];
+    await desk.gateway.api.void(other);
+    const link = (audit: number) => page.getByRole('link', { name: String(audit), exact: true });
+    const filters = () => page.getByRole('list', { name: 'Filters' }).getByRole('button').allInnerTexts();
+    await goTo('/transactions');
+    await link(other).waitFor();
+    await page.getByLabel('Search transactions').fill('4444 31.92 today');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 transaction · A$31.92 taken').waitFor();
+    await link(wanted).waitFor();
+    expect(await link(other).count()).toBe(0);
+    const today = new URL(page.url()).searchParams.get('from');
+    expect((await filters()).map((words) => words.replace(/\s*×$/, ''))).toEqual([
+      `on ${today}`,
+      'card ends in 4444',
+      '31.92',
+    ]);
+    await page.getByRole('button', { name: 'Without the filter: 31.92' }).click();
+    await link(other).waitFor();
+    await page.getByLabel('Status').selectOption('voided');
+    await page.getByText('1 transaction', { exact: true }).waitFor();
+    expect(await link(wanted).count()).toBe(0);
+    // The way back is that of the browser.
+    await page.goBack();
+    await link(wanted).waitFor();
+    await page.reload();
+    await link(wanted).waitFor();
+    // Of several meanings each is named, and none is hidden by a filter that nobody sees.
+    await page.getByRole('link', { name: 'Clear' }).click();
+    await page.getByLabel('Search transactions').fill('searched');
+    await page.keyboard.press('Enter');
+    await link(other).waitFor();
+    expect(await filters()).toEqual([expect.stringContaining('reference begins “searched”')]);
+  });
+
   test('customer → found by a part of the name; a token is deactivated, activated and deleted; the customer is deleted', async () => {
     const { page, goTo } = ada;
     const vault = vaultOf(desk.gateway.api);
