@@ -122,11 +122,17 @@ export const SCHEDULES_ARE_DUE: Statement = {
     SELECT EXISTS (SELECT FROM schedule WHERE due_at <= gateway_now() AND (held_until IS NULL OR held_until <= now())) AS due`,
 };
 
-/** How many have been due for more than an hour, up to $1. */
+/** How many have been due for more than an hour, up to $1, and for how many seconds the one that has been due longest is. */
 export const LATE_SCHEDULES: Statement = {
   name: '',
   text: `
-    SELECT count(*)::integer AS late FROM (SELECT FROM schedule WHERE due_at < gateway_now() - interval '1 hour' LIMIT $1) waiting`,
+    WITH waiting AS MATERIALIZED (
+      SELECT due_at FROM schedule WHERE due_at < gateway_now() AND organisation_id <> ALL (organisations_elsewhere())
+      ORDER BY due_at LIMIT $1
+    )
+    SELECT count(*) FILTER (WHERE due_at < gateway_now() - interval '1 hour')::integer AS late,
+      coalesce(extract(epoch FROM gateway_now() - min(due_at)), 0)::float8 AS "longestSeconds"
+    FROM waiting`,
 };
 
 /** Up to $3 that are due, the longest due first, for $1 milliseconds, and none of these organisations ($2). */

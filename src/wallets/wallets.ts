@@ -43,6 +43,9 @@ interface OpenedKey {
 }
 
 export class Wallets {
+  /** Payloads that were not paid with, by why. */
+  readonly refused = new Map<WhyRefused | 'no_keys' | 'used', number>();
+
   constructor(
     private readonly database: Queryable,
     private readonly keys: DataKeys,
@@ -50,7 +53,10 @@ export class Wallets {
 
   async open(owner: SealOwner, payload: Payload, nowMs: number): Promise<Untaken> {
     const keys = await this.#keysFor(owner, payload);
-    if (keys.length === 0) throw fault('wallet_without_keys', 'wallet token');
+    if (keys.length === 0) {
+      this.#count('no_keys');
+      throw fault('wallet_without_keys', 'wallet token');
+    }
     let refused: PayloadRefused | undefined;
     // One key after the other: what was encrypted for one opens with no other.
     for (const key of keys) {
@@ -63,13 +69,17 @@ export class Wallets {
         refused = moreTelling(refused, error);
       }
     }
-    throw fault(FAULTS[refused?.why ?? 'foreign'], 'wallet token');
+    const why = refused?.why ?? 'foreign';
+    this.#count(why);
+    throw fault(FAULTS[why], 'wallet token');
   }
 
   /** Whether the payment under this correlation ID has it: no other has. */
   async take(owner: SealOwner, { tag, endsMs }: Untaken, correlationId: string): Promise<boolean> {
     const values = [owner.organisationId, tag, owner.merchantId, correlationId, endsMs];
-    return (await this.database.query(TAKE_PAYLOAD, values)).rows.length > 0;
+    const isTaken = (await this.database.query(TAKE_PAYLOAD, values)).rows.length > 0;
+    if (!isTaken) this.#count('used');
+    return isTaken;
   }
 
   /** Nothing was paid with it, and it may be tried again under another correlation ID. */
@@ -101,6 +111,10 @@ export class Wallets {
 
   identityOf(row: WalletKey): Promise<Identity> {
     return openIdentity(this.keys, row);
+  }
+
+  #count(why: WhyRefused | 'no_keys' | 'used'): void {
+    this.refused.set(why, (this.refused.get(why) ?? 0) + 1);
   }
 
   async #keysFor(owner: SealOwner, { type }: Payload): Promise<readonly OpenedKey[]> {

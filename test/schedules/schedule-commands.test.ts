@@ -4,6 +4,7 @@ import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { createSchedule, datesOf, sydneyToday, tokenFor } from '../../testkit/schedules.js';
+import { scrape } from '../../testkit/scrape.js';
 import { cardAnsweredWith } from '../../testkit/test-cards.js';
 
 let gateway: TestGateway;
@@ -57,4 +58,22 @@ test('pause, resume, cancel → the journal says who; what does not fit is refus
   expect(actions.map(({ action }) => action)).toEqual(
     ['added', 'paused', 'resumed', 'cancelled'].map((what) => `schedule.${what}`),
   );
+});
+
+test('one that has been due for two hours → metrics say how many are late, and how late', async () => {
+  const { id } = (
+    await createSchedule(gateway.api, await tokenFor(gateway.api), { first_date: '2036-12-01' })
+  ).body;
+  const late = async () => {
+    const figures = await scrape(gateway.operatorsUrl);
+    const names = ['tollgate_schedules_late', 'tollgate_schedule_due_longest_seconds'];
+    return names.map((name) => Math.floor((figures.sum(name) ?? -1) / (name.endsWith('late') ? 1 : 3_600)));
+  };
+  expect(await late()).toEqual([0, 0]);
+  // As though a process had it in hand that does not go on.
+  await gateway.sql(
+    `UPDATE schedule SET due_at = gateway_now() - interval '2 hours', held_until = now() + interval '1 hour' WHERE id = $1`,
+    [id],
+  );
+  await expect.poll(late).toEqual([1, 2]);
 });

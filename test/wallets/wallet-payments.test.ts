@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AcquirerLink, Order } from '../../src/acquirers/contract.js';
 import type { Json } from '../../testkit/bodies.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { scrape } from '../../testkit/scrape.js';
 import { type AppleShop, appleShop, type GoogleShop, googleShop, walletBody } from '../../testkit/wallets.js';
 
 const METHOD = 'body/transaction/payment_method';
@@ -242,6 +243,22 @@ describe('refused, without an audit and without the acquirer', () => {
     expect([refused.status, refused.errors]).toEqual([422, [`wallet_token_refused ${TOKEN}`]]);
     expect(messageOf(refused)).toMatch(message);
     expect([link.sent.length, await count()]).toEqual([before, transactions]);
+  });
+
+  test('is counted by why', async () => {
+    const figures = await scrape(gateway.operatorsUrl);
+    const reasons = ['forged', 'expired', 'foreign', 'no_keys', 'used'];
+    const counted = (seen: typeof figures) =>
+      reasons.map((reason) => seen.sum('tollgate_wallet_tokens_refused_total', { reason }) ?? 0);
+    const token = google.token();
+    for (const body of [
+      ...refusals.map(([, make]) => make()),
+      ...Array(2).fill(walletBody('google_pay', token)),
+    ])
+      await pay(body);
+    const before = counted(figures);
+    const after = counted(await scrape(gateway.operatorsUrl));
+    expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([3, 1, 1, 1, 1]);
   });
 
   test('every wrong part of a token is named', async () => {

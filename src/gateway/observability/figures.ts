@@ -187,7 +187,7 @@ function databaseFigures({
   };
 }
 
-function eventFigures({ feed, webhooks, scheduleFigures }: FigureParts): Figures {
+function eventFigures({ feed, webhooks, scheduleFigures, vault }: FigureParts): Figures {
   const { lagSeconds, roundAgeSeconds, events } = feed.figures;
   return {
     feedLag: one(lagSeconds),
@@ -195,6 +195,7 @@ function eventFigures({ feed, webhooks, scheduleFigures }: FigureParts): Figures
     feedEvents: one(events),
     scheduleDates: [...scheduleFigures.dates].map(([outcome, count]) => [[outcome], count]),
     scheduleLag: [[[], buckets(scheduleFigures.late)]],
+    walletTokensRefused: [...vault.wallets.refused].map(([reason, count]) => [[reason], count]),
     webhookAttempts: [...webhooks.attempts].map(([result, count]) => [[result], count]),
     webhookLag: [[[], buckets(webhooks.lag)]],
     webhookLookAge: one(webhooks.lookAgeSeconds()),

@@ -2,7 +2,7 @@
 // scrape.
 import { withinDeadline } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
-import type { Figures, Series } from '../../http/observability/metrics.js';
+import type { Figures } from '../../http/observability/metrics.js';
 import { showCell } from '../../installation/fleet/cells.js';
 import type { Queryable } from '../../postgres/database.js';
 import { LATE_SCHEDULES } from '../../schedules/schedules.sql.js';
@@ -48,7 +48,7 @@ export class StoredFigures {
           (await connection.query<InDoubtRow>(IN_DOUBT_FIGURES, [MOST_ROWS])).rows,
           links.names,
         ),
-        schedulesLate: await lateSchedules(connection),
+        ...(await lateSchedules(connection)),
         ...webhookFigures((await connection.query<WebhookRow>(WEBHOOK_FIGURES, [MOST_ROWS])).rows[0]),
       })),
     );
@@ -144,9 +144,14 @@ function webhookFigures(row: WebhookRow | undefined): Figures {
   };
 }
 
-async function lateSchedules(connection: Queryable): Promise<readonly Series[]> {
-  const { rows } = await connection.query<{ late: number }>(LATE_SCHEDULES, [MOST_ROWS]);
-  return [[[], rows[0]?.late ?? 0]];
+async function lateSchedules(connection: Queryable): Promise<Figures> {
+  const { rows } = await connection.query<{ late: number; longestSeconds: number }>(LATE_SCHEDULES, [
+    MOST_ROWS,
+  ]);
+  return {
+    schedulesLate: [[[], rows[0]?.late ?? 0]],
+    scheduleDueLongest: [[[], rows[0]?.longestSeconds ?? 0]],
+  };
 }
 
 function keyFigures(row: KeyRow | undefined): Figures {

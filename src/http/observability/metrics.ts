@@ -171,6 +171,16 @@ export const METRICS = {
     'schedules_late',
     'Schedules that have been due for more than an hour, up to 10,000.',
   ),
+  scheduleDueLongest: gauge(
+    'max',
+    'schedule_due_longest_seconds',
+    'For how long the schedule that has been due longest is.',
+  ),
+  walletTokensRefused: counter(
+    'wallet_tokens_refused',
+    'Tokens of Apple Pay and Google Pay that were not paid with, by why.',
+    'reason',
+  ),
   webhookAttempts: counter(
     'webhook_attempts',
     'Attempts to deliver webhooks, by what came of them.',
