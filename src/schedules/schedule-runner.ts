@@ -164,6 +164,7 @@ export class ScheduleRunner {
         (await this.#goOn(schedule, date))
       )
         return;
+    // guard(schedule: what is paused or cancelled begins nothing): schedule.status !== 'active' || ⇒
     if (schedule.status !== 'active' || dates.some(keepsOthersWaiting)) return;
     await this.#beginNext(schedule, dates.at(-1), dueMs);
   }
@@ -208,6 +209,7 @@ export class ScheduleRunner {
     const made = await this.#madeFor(schedule, date);
     const tried = date.status === 'retrying' ? date.attempt : date.attempt - 1;
     // A further payment is made only beside all those before it.
+    // guard(schedule: a further payment is made beside those before it): made.length < tried ⇒ made.length < 0
     if (made.length < tried) {
       onBroken(`schedule/${schedule.id}`);
       await this.#keep(schedule, date, { status: date.status, atMs: clock.now() + BROKEN_AGAIN_MS });
@@ -223,10 +225,12 @@ export class ScheduleRunner {
       await this.#settle(schedule, { ...date, refusals: 0 }, made);
       return false;
     }
+    // guard(schedule: what is cancelled is not tried again): schedule.status === 'cancelled' ⇒ schedule.id === ''
     if (schedule.status === 'cancelled') {
       await this.#giveUp(schedule, date, made, 'skipped', 'cancelled');
       return false;
     }
+    // guard(schedule: what is paused is not tried again): schedule.status === 'paused' ⇒ schedule.id === ''
     if (schedule.status === 'paused') {
       await this.#keep(schedule, date, { status: date.status, atMs: clock.now() + PAUSED_AGAIN_MS });
       return false;

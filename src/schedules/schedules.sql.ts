@@ -179,6 +179,7 @@ export const BEGIN_DATE: Statement = {
 /** Begins the payment $4 of a date ($3), or goes on with it, if the schedule is as it was read ($5). */
 export const TRY_DATE: Statement = {
   name: 'try-date-of-schedule',
+  // guard(schedule: a further payment is made beside those before it): AND ((d.attempt = $4 AND d.status = 'processing') OR (d.attempt < $4 AND d.status = 'retrying')) ⇒
   // guard(schedule: nothing is tried again once it was changed): AND s.terms::text = $5 ⇒ AND $5::text IS NOT NULL
   text: `
     WITH held AS (

@@ -103,6 +103,45 @@ test('a date that the schedule does not have → it is not paid', async () => {
   expect(await payments(id)).toEqual([`schedule:${id}:${first}`]);
 });
 
+// catches(schedule: a further payment is made beside those before it)
+test('a payment of a date that is not found any more → no further one is made', async () => {
+  const first = day();
+  const id = await made({ first_date: first }, DECLINED_CARD);
+  await until(id, `${first} retrying`);
+  const hide = `UPDATE transaction SET correlation_id = 'hidden-' || correlation_id WHERE correlation_id = 'schedule:' || $1`;
+  await bend('transaction', hide, `${id}:${first}`);
+  await advance(48);
+  await lookedAt();
+  expect(await payments(id)).toEqual([]);
+  expect(await datesOf(api, id)).toEqual([`${first} retrying`]);
+});
+
+// catches(schedule: what is paused or cancelled begins nothing)
+test('paused or cancelled, and looked at when its day has come → nothing is begun', async () => {
+  const ids = [await made({ first_date: day(1) }), await made({ first_date: day(1) })] as const;
+  await api.call(`/schedules/${ids[0]}/pause`, { method: 'POST' });
+  await api.call(`/schedules/${ids[1]}/cancel`, { method: 'POST' });
+  await advance(24);
+  await gateway.sql(`UPDATE schedule SET due_at = now() WHERE id = ANY ($1)`, [ids]);
+  await lookedAt();
+  expect(await Promise.all(ids.map((id) => datesOf(api, id)))).toEqual([[], []]);
+});
+
+// catches(schedule: what is paused is not tried again)
+test('paused while it waits to be tried again, and looked at on that day → not tried again until it is resumed', async () => {
+  const first = day();
+  const id = await made({ first_date: first, every: { months: 1 } }, DECLINED_CARD);
+  await until(id, `${first} retrying`);
+  await api.call(`/schedules/${id}/pause`, { method: 'POST' });
+  await advance(48);
+  await gateway.sql(`UPDATE schedule SET due_at = now() WHERE id = $1`, [id]);
+  await lookedAt();
+  expect(await payments(id)).toEqual([`schedule:${id}:${first}`]);
+  await api.call(`/schedules/${id}/resume`, { method: 'POST' });
+  await advance(1);
+  await expect.poll(() => payments(id)).toHaveLength(2);
+});
+
 // catches(schedule: a date is given up only behind a fence)
 test('a date that its process has left before it was a payment → paid by another; cancelled before → skipped behind a fence', async () => {
   const first = day(1);

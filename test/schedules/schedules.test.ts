@@ -152,6 +152,7 @@ describe('declined', () => {
     expect(entry).toEqual({ actor: 'gateway:schedules' });
   });
 
+  // catches(schedule: what is cancelled is not tried again)
   test('cancelled while it waits to be tried again → skipped', async () => {
     const first = day();
     const { id } = (await createSchedule(api, await tokenFor(api, DECLINED_CARD), { first_date: first }))
@@ -171,6 +172,51 @@ test('the token is removed → failed with the reason, and no payment', async ()
   await until(id, `${first} failed`);
   expect((await shown(id)).dates).toEqual([{ date: first, status: 'failed', reason: 'token_not_usable' }]);
   await act(id, 'cancel');
+});
+
+const tollgate = async (line: string) => {
+  const settings = { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir };
+  const { code, stderr } = await runHere(line.split(' '), settings);
+  expect([code, stderr]).toEqual([0, '']);
+};
+const paymentsOf = async (id: string) =>
+  (
+    await gateway.sql<{ id: string }>(
+      `SELECT correlation_id AS id FROM transaction WHERE correlation_id LIKE $1 ORDER BY created_at`,
+      [`schedule:${id}:%`],
+    )
+  ).map((each) => each.id);
+
+test('the merchant is suspended → its dates wait; resumed → each is paid once, in order', async () => {
+  const first = day(1);
+  const { id } = (
+    await createSchedule(api, await tokenFor(api), { first_date: first, every: { days: 1 }, count: 2 })
+  ).body;
+  await tollgate('merchant suspend 1');
+  await advance(24);
+  const status = `SELECT status FROM schedule_date WHERE schedule = (SELECT number FROM schedule WHERE id = $1)`;
+  await expect.poll(() => gateway.sql(status, [id])).toEqual([{ status: 'processing' }]);
+  await advance(24);
+  expect(await paymentsOf(id)).toEqual([]);
+  await tollgate('merchant resume 1');
+  await advance(1);
+  await until(id, `${first} paid`, `${day()} paid`);
+  expect(await paymentsOf(id)).toEqual([`schedule:${id}:${first}`, `schedule:${id}:${day()}`]);
+});
+
+test('a limit blocks its card → no transaction, and it is tried again the same day; then it is paid once', async () => {
+  const virtualPan = await tokenFor(api, cardAnsweredWith('00'));
+  await tollgate('limit set --merchant 1 --per card --attempts 1 --within 30m --mode block');
+  await expect.poll(async () => (await api.purchase({ pan: virtualPan })).status).toBe(422);
+  const first = day();
+  const { id } = (await createSchedule(api, virtualPan, { first_date: first, count: 1 })).body;
+  const refusals = `SELECT refusals FROM schedule_date WHERE schedule = (SELECT number FROM schedule WHERE id = $1)`;
+  await expect.poll(() => gateway.sql(refusals, [id])).toEqual([{ refusals: 1 }]);
+  expect([await datesOf(api, id), await paymentsOf(id)]).toEqual([[`${first} processing`], []]);
+  await advance(1);
+  await until(id, `${first} paid`);
+  expect(await paymentsOf(id)).toEqual([`schedule:${id}:${first}`]);
+  await tollgate('limit off --merchant 1 --per card');
 });
 
 // catches(schedule: what passed while it was paused is not paid)
