@@ -66,8 +66,7 @@ beforeAll(async () => {
   api = (await shared.start()).api;
 });
 
-const until = (id: string, date: string) =>
-  expect.poll(() => datesOf(api, id), { timeout: 60_000 }).toEqual([date]);
+const until = (id: string, date: string) => expect.poll(() => datesOf(api, id)).toEqual([date]);
 
 describe('the first payment of a date', () => {
   test.each(['received', 'answered', 'recorded'] as const)('killed when %s → paid, once', async (point) => {
@@ -120,7 +119,7 @@ test('a process that died between the outcome and letting go → the next one pa
   const before = await Promise.all(ids.map(paymentsOf));
   await shared.sql(`UPDATE schedule SET due_at = gateway_now(), held_until = now()`);
   const isLookedAt = `SELECT 1 FROM schedule WHERE due_at <= gateway_now()`;
-  await expect.poll(async () => (await shared.sql(isLookedAt)).length, { timeout: 60_000 }).toBe(0);
+  await expect.poll(async () => (await shared.sql(isLookedAt)).length).toBe(0);
   expect(await Promise.all(ids.map(paymentsOf))).toEqual(before);
 });
 
