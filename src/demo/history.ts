@@ -25,6 +25,7 @@ import { ledgerEntries } from './ledger-entries.js';
 import { members } from './members.js';
 import { checkDemo, historyOwner } from './organisation.js';
 import { type RowParts, rowOf } from './rows.js';
+import { demoSchedules } from './schedules.js';
 import { tradeIn } from './trade.js';
 import { unfinishedTransactions } from './unfinished.js';
 import { windowsOf } from './windows.js';
@@ -125,6 +126,8 @@ export async function fillHistory(
         inDoubt: drafts.filter(({ status }) => status === 'unknown').length,
       };
     });
+    if (wish.unfinished)
+      await demoSchedules(database, keys, { owner, actor: operator, nowMs: await gatewayTime(database) });
     await keys.recordSeals();
     return { ...filled, customers: added };
   } finally {

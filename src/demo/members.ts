@@ -16,16 +16,22 @@ import { SHOPS, type Shop } from './shops.js';
 /** A member's token, by shop, number and kind of account. */
 export type MemberTokens = (shop: Shop, member: number, kind: 'card' | 'bank_account') => TokenId | undefined;
 
+export function demoVault(database: Database, keys: DataKeys): { customers: Customers; tokens: Tokens } {
+  const shares = { connections: 1, perOrganisation: 1, maxWaiting: 1_000, maxWaitMs: 60_000 };
+  const vault = new FairConnections(database, shares);
+  return {
+    customers: new Customers({ leases: database, vault, searches: vault }, async () => 0),
+    tokens: new Tokens({ leases: database, vault, additions: database, lookUps: database }, keys),
+  };
+}
+
 /** Adds missing members, and returns how many. */
 export async function members(
   database: Database,
   keys: DataKeys,
   owner: HistoryOwner,
 ): Promise<{ readonly added: number; readonly tokenOf: MemberTokens }> {
-  const shares = { connections: 1, perOrganisation: 1, maxWaiting: 1_000, maxWaitMs: 60_000 };
-  const vault = new FairConnections(database, shares);
-  const customers = new Customers({ leases: database, vault, searches: vault }, async () => 0);
-  const tokens = new Tokens({ leases: database, vault, additions: database, lookUps: database }, keys);
+  const { customers, tokens } = demoVault(database, keys);
   let added = 0;
   for (const shop of SHOPS) {
     const merchantId = owner.merchants.get(shop.kind);

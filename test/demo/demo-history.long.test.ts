@@ -46,9 +46,13 @@ test('demo fill where there is no demo, or the settings turn it off → refused,
 
 test('demo fill --days 6 → transactions of every kind; transactions, ledger, events, settlement and figures agree', async () => {
   const filled = await json('demo fill --days 6');
+  // What is due of its schedules is paid at once.
+  const dates = `SELECT status FROM schedule_date ORDER BY status`;
+  await expect.poll(() => gateway.sql(dates)).toEqual([{ status: 'failed' }, { status: 'paid' }]);
+  expect(await one(`count(*)::integer FROM schedule WHERE terms ->> 'standing' = 'paused'`)).toBe(1);
   expect(filled).toMatchObject({ in_doubt: 2, customers: 90 });
   expect(filled.transactions).toBeGreaterThan(700);
-  expect(await one(`count(*)::integer FROM transaction WHERE ${OURS}`)).toBe(filled.transactions);
+  expect(await one(`count(*)::integer FROM transaction WHERE ${OURS}`)).toBe(filled.transactions + 2);
   const kinds = await gateway.sql<{ kind: string }>(
     `SELECT DISTINCT transaction_type || ' ' || status AS kind FROM transaction WHERE ${OURS}`,
   );
