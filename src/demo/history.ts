@@ -126,8 +126,8 @@ export async function fillHistory(
         inDoubt: drafts.filter(({ status }) => status === 'unknown').length,
       };
     });
-    if (wish.unfinished)
-      await demoSchedules(database, keys, { owner, actor: operator, nowMs: await gatewayTime(database) });
+    const nowMs = await gatewayTime(database);
+    await demoSchedules(database, keys, { owner, actor: operator, nowMs, goOn: wish.unfinished });
     await keys.recordSeals();
     return { ...filled, customers: added };
   } finally {

@@ -21,11 +21,11 @@ const MADE: readonly { readonly reference: string; readonly card?: string; reado
   { reference: 'membership-on-holiday', pauses: true },
 ];
 
-/** Those that are there stay as they are. */
+/** Those that are there stay as they are. `goOn`: otherwise each has one date, and changes no more after that. */
 export async function demoSchedules(
   database: Database,
   keys: DataKeys,
-  { owner, actor, nowMs }: { owner: HistoryOwner; actor: string; nowMs: number },
+  { owner, actor, nowMs, goOn }: { owner: HistoryOwner; actor: string; nowMs: number; goOn: boolean },
 ): Promise<void> {
   const { organisationId, userId } = owner;
   const merchantId = owner.merchants.get(FEES.kind);
@@ -75,6 +75,7 @@ export async function demoSchedules(
           currency: 'AUD',
           every: { weeks: 1 },
           anchors: [{ n: 1, date: addDays(sydneyDate(nowMs), pauses ? 7 : 0) }],
+          ...(!goOn && { count: 1 }),
           onFailure: 'continue',
         },
       },
