@@ -39,6 +39,8 @@ interface HistoryWish {
   readonly days: number;
   /** Whether to leave some in doubt at the end, and some waiting for the bank. */
   readonly unfinished: boolean;
+  /** As the login that serves: operators make no schedules. Without it there are none. */
+  readonly serving?: Database;
 }
 
 interface FilledHistory {
@@ -126,9 +128,8 @@ export async function fillHistory(
         inDoubt: drafts.filter(({ status }) => status === 'unknown').length,
       };
     });
-    const nowMs = await gatewayTime(database);
-    await demoSchedules(database, keys, { owner, actor: operator, nowMs, goOn: wish.unfinished });
     await keys.recordSeals();
+    if (wish.serving !== undefined) await demoSchedules(wish.serving, wish.provider, owner, operator);
     return { ...filled, customers: added };
   } finally {
     ledger.close();

@@ -1,11 +1,13 @@
 // Schedules of the demo's gym: one that pays, one whose card was stolen, and one that is paused. The gateway pays them like any others.
 
+import { gatewayTime } from '../clock/gateway-clock.js';
 import type { Database } from '../postgres/database.js';
 import { Schedules } from '../schedules/schedules.js';
 import { CardNumber } from '../values/card.js';
 import { cents } from '../values/money.js';
 import { addDays, sydneyDate } from '../values/time.js';
-import type { DataKeys } from '../vault/keys/keys.js';
+import type { KeyProvider } from '../vault/keys/key-provider.js';
+import { DataKeys } from '../vault/keys/keys.js';
 import { Chance } from './chance.js';
 import { demoVault } from './members.js';
 import { HISTORY_USERNAME, type HistoryOwner } from './organisation.js';
@@ -21,15 +23,17 @@ const MADE: readonly { readonly reference: string; readonly card?: string; reado
   { reference: 'membership-on-holiday', pauses: true },
 ];
 
-/** Those that are there stay as they are. `goOn`: otherwise each has one date, and changes no more after that. */
+/** Those that are there stay as they are. Each has one date: the demo's clock can be moved back only while nothing goes on by itself. */
 export async function demoSchedules(
   database: Database,
-  keys: DataKeys,
-  { owner, actor, nowMs, goOn }: { owner: HistoryOwner; actor: string; nowMs: number; goOn: boolean },
+  provider: KeyProvider,
+  { organisationId, userId, merchants }: HistoryOwner,
+  actor: string,
 ): Promise<void> {
-  const { organisationId, userId } = owner;
-  const merchantId = owner.merchants.get(FEES.kind);
+  const merchantId = merchants.get(FEES.kind);
   if (merchantId === undefined) return;
+  const nowMs = await gatewayTime(database);
+  const keys = new DataKeys(database, provider);
   const schedules = new Schedules(database);
   const { customers, tokens } = demoVault(database, keys);
   for (const [index, { reference, card, pauses = false }] of MADE.entries()) {
@@ -75,7 +79,7 @@ export async function demoSchedules(
           currency: 'AUD',
           every: { weeks: 1 },
           anchors: [{ n: 1, date: addDays(sydneyDate(nowMs), pauses ? 7 : 0) }],
-          ...(!goOn && { count: 1 }),
+          count: 1,
           onFailure: 'continue',
         },
       },
@@ -83,4 +87,5 @@ export async function demoSchedules(
     );
     if (pauses) await schedules.pause(schedule, { actor });
   }
+  await keys.recordSeals();
 }

@@ -5,22 +5,33 @@ import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Database } from '../postgres/database.js';
 import { Refusal } from '../values/refusal.js';
 import { credentialKey, journalKey } from './callers.js';
+import type { Logins } from './database/connection.js';
 import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
 
 const ACTOR = 'operator:demo';
 
 /** Ends when the history is complete or has failed. A failure does not stop the gateway. */
-export async function makeHistory(settings: Settings, url: string, log: Logger): Promise<void> {
+export async function makeHistory(
+  settings: Settings,
+  logins: Pick<Logins, 'operating' | 'serving'>,
+  log: Logger,
+): Promise<void> {
   const { demo, demoDays: days, simulatorLedger: ledger } = settings;
   if (!demo || days === 0) return;
-  const database = new Database(url, { maxConnections: 2, applicationName: 'tollgate-demo', patient: true });
+  const options = { maxConnections: 2, applicationName: 'tollgate-demo', patient: true };
+  const [database, serving] = [
+    new Database(logins.operating, options),
+    new Database(logins.serving, options),
+  ];
   try {
     const provider = await openKeyProvider(settings, database);
-    setSigner(database, new EntrySigner(await journalKey(database, provider)));
+    const signer = new EntrySigner(await journalKey(database, provider));
+    for (const each of [database, serving]) setSigner(each, signer);
     const key = await credentialKey(database, provider);
     // Nothing that changes by itself: the demo's clock can be moved back.
-    const filled = await fillHistory(database, ACTOR, { provider, key, ledger, days, unfinished: false });
+    const wish = { provider, key, ledger, days, unfinished: false, serving };
+    const filled = await fillHistory(database, ACTOR, wish);
     const { transactions, customers } = filled;
     if (transactions > 0) log.info({ transactions, customers }, 'demo filled with made-up trade');
   } catch (error) {
@@ -30,6 +41,6 @@ export async function makeHistory(settings: Settings, url: string, log: Logger):
       log.warn({ name, code }, 'demo not filled with made-up trade');
     }
   } finally {
-    await database.close();
+    await Promise.all([database.close(), serving.close()]);
   }
 }

@@ -157,7 +157,7 @@ async function openGateway(
   const { operating } = connection.logins;
   await announce(settings, gateway, { demoWorks, log, site, consoleUrl, operating });
   if (operators !== undefined) log.info({ url: operators.url }, 'listening for operators');
-  stack.opened(makeHistory(settings, connection.logins.operating, log), (history) => history);
+  stack.opened(makeHistory(settings, connection.logins, log), (history) => history);
 }
 
 /**
