@@ -58,7 +58,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await page.keyboard.press('Enter');
     await page.getByText('1 transaction · A$31.92 taken').waitFor();
     await link(wanted).waitFor();
-    expect(await link(other).count()).toBe(0);
+    await expect.poll(() => link(other).count()).toBe(0);
     const today = new URL(page.url()).searchParams.get('from');
     expect((await filters()).map((words) => words.replace(/\s*×$/, ''))).toEqual([
       `on ${today}`,
@@ -69,7 +69,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await link(other).waitFor();
     await page.getByLabel('Status').selectOption('voided');
     await page.getByText('1 transaction', { exact: true }).waitFor();
-    expect(await link(wanted).count()).toBe(0);
+    await expect.poll(() => link(wanted).count()).toBe(0);
     // The way back is that of the browser.
     await page.goBack();
     await link(wanted).waitFor();
@@ -80,7 +80,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await page.getByLabel('Search transactions').fill('searched');
     await page.keyboard.press('Enter');
     await link(other).waitFor();
-    expect(await filters()).toEqual([expect.stringContaining('reference begins “searched”')]);
+    await expect.poll(filters).toEqual([expect.stringContaining('reference begins “searched”')]);
   });
 
   test('customer → found by a part of the name; a token is deactivated, activated and deleted; the customer is deleted', async () => {

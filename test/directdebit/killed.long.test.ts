@@ -119,9 +119,16 @@ describe('export', () => {
     if (await exists(out)) expect((await lodged(out)).items.length).toBeGreaterThan(0);
   }
 
+  /** What a command had sent before it was killed is still carried out. */
+  async function sessionsOfCommands(): Promise<number> {
+    const sessions = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tollgate-cli'`;
+    return (await gateway.sql(sessions)).length;
+  }
+
   async function killedBy(kill: (begin: () => RunningProcess, out: string) => Promise<void>): Promise<void> {
     const out = await moreItems();
     await kill(() => start(many.EXPORT(1, out), environment), out);
+    await eventually(async () => ((await sessionsOfCommands()) === 0 ? true : undefined));
     await expectNothingHalf(out);
     if (
       (await filesOf()).at(-1)?.number === fileNumber + 1 &&
