@@ -5,8 +5,9 @@ import { isCorrelationId, isRestricted } from '../../values/text.js';
 import { addDays, isDay } from '../../values/time.js';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../transaction.js';
 
-/** What words say of a transaction, all of which must hold; named as in its filter. Days are days in Sydney. */
+/** What words can say of a transaction: the part of its filter that a text can stand for. All of it must hold. */
 export interface Narrowing {
+  /** An instant, or a day in Sydney; of a day, `until` is all of it. */
   readonly from?: string | undefined;
   readonly until?: string | undefined;
   readonly status?: string | undefined;
@@ -14,6 +15,7 @@ export interface Narrowing {
   readonly paymentMethod?: string | undefined;
   readonly cardType?: string | undefined;
   readonly lastFour?: string | undefined;
+  /** As people write it. */
   readonly amount?: string | undefined;
   readonly currency?: string | undefined;
 }
@@ -53,7 +55,20 @@ const WORDS: Readonly<Record<string, Narrowing>> = {
   'direct debit': { paymentMethod: 'bankaccount' },
 };
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const MONTHS = [
+  'january',
+  'february',
+  'march',
+  'april',
+  'may',
+  'june',
+  'july',
+  'august',
+  'september',
+  'october',
+  'november',
+  'december',
+];
 
 /** The most likely first. `today` is Sydney's. */
 export function meaningsOf(given: string, today: string): Meaning[] {
@@ -146,23 +161,9 @@ function periodIn(piece: string, today: string): Narrowing | undefined {
   return { from: day, until: first === undefined ? lastOfMonth(day) : day };
 }
 
-const LONG_MONTHS = [
-  'january',
-  'february',
-  'march',
-  'april',
-  'may',
-  'june',
-  'july',
-  'august',
-  'september',
-  'october',
-  'november',
-  'december',
-];
-
-function isMonth(word: string, name: string): boolean {
-  return word === name || word === LONG_MONTHS[MONTHS.indexOf(name)] || (word === 'sept' && name === 'sep');
+/** `nov` and `november`; and `sept`. */
+function isMonth(word: string, month: string): boolean {
+  return word === month || word === month.slice(0, 3) || (word === 'sept' && month === 'september');
 }
 
 function lastOfMonth(first: string): string {

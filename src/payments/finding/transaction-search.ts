@@ -27,22 +27,11 @@ import { type Meaning, meaningsOf, type Narrowing } from './search-text.js';
 import { TRANSACTIONS_BY_AUDIT, TRANSACTIONS_BY_CORRELATION_ID } from './transaction-search.sql.js';
 
 /** What is listed: all of it must hold. Names and meanings as in `GET /transactions/history`, and further ones. */
-export interface TransactionFilter {
+export interface TransactionFilter extends Narrowing {
   readonly organisation?: number | undefined;
   readonly merchant?: number | undefined;
   readonly mode?: Mode | undefined;
-  /** An instant, or a day in Sydney; of a day, `until` is all of it. */
-  readonly from?: string | undefined;
-  readonly until?: string | undefined;
-  readonly status?: string | undefined;
-  readonly transactionType?: string | undefined;
-  readonly paymentMethod?: string | undefined;
-  readonly cardType?: string | undefined;
-  readonly lastFour?: string | undefined;
   readonly reference?: string | undefined;
-  /** As people write it. */
-  readonly amount?: string | undefined;
-  readonly currency?: string | undefined;
   readonly settlementDate?: string | undefined;
   readonly acquirer?: string | undefined;
   readonly responseCode?: string | undefined;

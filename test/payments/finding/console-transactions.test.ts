@@ -177,13 +177,16 @@ describe('the search box', () => {
     expect(filters[as.indexOf('last_four')]).toEqual({ last_four: '1111' });
   });
 
-  const day = (clock = Date.now()) =>
-    new Intl.DateTimeFormat('en-AU', { timeZone: 'Australia/Sydney', day: 'numeric', month: 'short' }).format(
-      clock,
-    );
+  const written = (form: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat('en-AU', { timeZone: 'Australia/Sydney', ...form }).format();
   test.each([
     ['1111 19.95 today', () => [one(made.theirs, 2), one(made.plain)]],
-    [`${day()} $19.95 1111`, () => [one(made.theirs, 2), one(made.plain)]],
+    [
+      `${written({ day: 'numeric', month: 'short' })} $19.95 1111`,
+      () => [one(made.theirs, 2), one(made.plain)],
+    ],
+    [`order-77 ${written({ month: 'long', year: 'numeric' })}`, () => [one(made.plain)]],
+    [`order-77 ${written({ month: 'short' })}`, () => [one(made.plain)]],
     ['order-77 19.95', () => [one(made.plain)]],
     ['1995 order-77', () => []],
     ['declined NZD 100.00', () => [one(made.declined)]],
